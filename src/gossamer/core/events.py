@@ -1,0 +1,33 @@
+"""Events, and how they travel."""
+
+from typing import TypeAlias
+
+from msgspec import Struct, field
+
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.topics import Topic
+
+Attribute: TypeAlias = str | int | float | bool
+
+
+class Event(Struct, frozen=True):
+    """What users publish. Everything in it is the publisher's and never changes on the way."""
+
+    id: EventId
+    topic: Topic
+    payload: bytes = b""
+    attributes: dict[str, Attribute] = field(default_factory=dict)
+    climb: float | None = None
+    "The chance with which each process carries this event upwards; None leaves it to the community's parameters."
+
+
+class Carried(Struct, frozen=True):
+    """An event on its way: what the carriers add stands beside it."""
+
+    event: Event
+    hops: int = 0
+    route: tuple[Peer, ...] = ()
+
+    def hop(self) -> "Carried":
+        """The same event, one transmission further."""
+        return Carried(self.event, self.hops + 1, self.route)

@@ -1,0 +1,127 @@
+"""The contract: a node is a function from one given to a list of effects. No I/O, no clock, no ambient randomness.
+
+Only `live/driver` and `sim/world` perform effects, and both record the given first, so any run can be replayed.
+Timers are values: there is no cancel, a layer ignores a timer whose generation is no longer the current one.
+Time is whole microseconds.
+"""
+
+from typing import Protocol, TypeAlias
+
+from msgspec import Struct
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.topics import Topic
+from gossamer.core.trace import Kind
+
+Message: TypeAlias = Struct
+Timer: TypeAlias = Struct
+
+SECOND_US = 1_000_000
+
+
+class Started(Struct, frozen=True):
+    """The node begins, knowing these peers (uninterested ones are fine)."""
+
+    contacts: tuple[Peer, ...] = ()
+
+
+class Received(Struct, frozen=True):
+    """A message arrived from a peer."""
+
+    peer: Peer
+    message: Message
+
+
+class Fired(Struct, frozen=True):
+    """A timer went off."""
+
+    timer: Timer
+
+
+class Publish(Struct, frozen=True):
+    """Our user publishes an event; joining its community comes first where needed."""
+
+    event: Event
+
+
+class StopPublishing(Struct, frozen=True):
+    """Our user will not publish on this topic any more."""
+
+    topic: Topic
+
+
+class Subscribe(Struct, frozen=True):
+    """Our user wants every event of this topic and its subtopics."""
+
+    topic: Topic
+
+
+class Unsubscribe(Struct, frozen=True):
+    """Our user no longer wants this topic."""
+
+    topic: Topic
+
+
+class Tune(Struct, frozen=True):
+    """New parameters for a topic's community, from now on."""
+
+    topic: Topic
+    params: Struct
+
+
+class PeerDown(Struct, frozen=True):
+    """The transport gave a peer up."""
+
+    peer: Peer
+
+
+class Leave(Struct, frozen=True):
+    """The node goes, in good order."""
+
+
+Given: TypeAlias = (
+    Started | Received | Fired | Publish | StopPublishing | Subscribe | Unsubscribe | Tune | PeerDown | Leave
+)
+
+
+class Send(Struct, frozen=True):
+    """The same message to each of these peers (encoded once)."""
+
+    peers: tuple[Peer, ...]
+    message: Message
+
+
+class SetTimer(Struct, frozen=True):
+    """Give this timer back after a while."""
+
+    after_us: int
+    timer: Timer
+
+
+class Deliver(Struct, frozen=True):
+    """An event our user subscribed to."""
+
+    event: Event
+    hops: int = 0
+
+
+class Note(Struct, frozen=True):
+    """Something worth a trace row; never needed for the protocol to work."""
+
+    kind: Kind
+    event: EventId | None = None
+    peer: Peer | None = None
+    topic: Topic | None = None
+    detail: str | None = None
+
+
+Effect: TypeAlias = Send | SetTimer | Deliver | Note
+
+
+class Machine(Protocol):
+    """A node, seen from a driver."""
+
+    def step(self, given: Given, now_us: int) -> list[Effect]: ...
+
+    def knows(self, event_id: EventId) -> bool: ...

@@ -1,0 +1,226 @@
+"""The node: layers that share one outbox, behind one door for events.
+
+Layers are plain objects that call each other; only the stack is a machine. Building a layer with
+`Camcast(node, members=…)` is all the wiring there is.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from gossamer.core import machine
+from gossamer.core.draws import fold
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.interest import Interest
+from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Send, SetTimer, Timer
+from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.trace import Kind
+
+Handler: TypeAlias = Callable[..., None]
+
+
+class Peers(Protocol):
+    """Who else is in a community, as far as this node knows."""
+
+    def about(self, topic: Topic) -> Sequence[Peer]:
+        """Every peer known in the topic's community."""
+
+    def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
+        """k different ones of them (all, if there are fewer), the same for the same key."""
+
+    def size(self, topic: Topic) -> int:
+        """How many processes the community has, this one included; an estimate where views are partial."""
+
+    def ready(self, topic: Topic) -> bool:
+        """Whether this node has found its place in the community."""
+
+
+class Spread(Protocol):
+    """How events travel."""
+
+    relays: bool
+    "False: a process never carries what it does not want."
+
+    def publish(self, event: Event) -> None: ...
+
+
+class Memory(Protocol):
+    """Ids already met."""
+
+    def __contains__(self, event_id: EventId) -> bool: ...
+
+    def add(self, event_id: EventId) -> bool: ...
+
+
+class Outbox:
+    """Effects of the step under way."""
+
+    def __init__(self) -> None:
+        self.effects: list[Effect] = []
+
+    def send(self, peers: Iterable[Peer], message: Message) -> None:
+        if told := tuple(peers):
+            self.effects.append(Send(told, message))
+
+    def timer(self, after_us: int, timer: Timer) -> None:
+        self.effects.append(SetTimer(after_us, timer))
+
+    def deliver(self, event: Event, hops: int) -> None:
+        self.effects.append(Deliver(event, hops))
+
+    def note(self, kind: Kind, **about: Any) -> None:
+        self.effects.append(Note(kind, **about))
+
+    def take(self) -> list[Effect]:
+        effects, self.effects = self.effects, []
+        return effects
+
+
+class Layer:
+    """One protocol's part of a node. Override what you need; each method is a moment in the node's life."""
+
+    def __init__(self, node: "Stack") -> None:
+        self.node = node
+        self.out = node.out
+        node.add(self)
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        """Message types (handled as `on_x(peer, message)`) and timer types (`on_x(timer)`)."""
+        return {}
+
+    def started(self, contacts: Sequence[Peer]) -> None:
+        """The node begins."""
+
+    def joined(self, topic: Topic) -> None:
+        """This node now belongs to the topic's community."""
+
+    def ready(self, topic: Topic) -> None:
+        """The membership layer has found the node's place in a community it joined."""
+
+    def left(self, topic: Topic) -> None:
+        """This node no longer belongs to it."""
+
+    def tuned(self, topic: Topic, params: Struct) -> None:
+        """Parameters changed."""
+
+    def peer_down(self, peer: Peer) -> None:
+        """A peer was given up."""
+
+    def leaving(self) -> None:
+        """The node goes."""
+
+
+class Stack:
+    """A node. See `core/machine.py` for the contract it keeps."""
+
+    spread: Spread
+
+    def __init__(self, me: Peer, seed: int, hierarchy: Hierarchy, seen: Memory) -> None:
+        self.me = me
+        self.seed = seed
+        self.now_us = 0
+        self.hierarchy = hierarchy
+        self.interest = Interest(hierarchy)
+        self.seen = seen
+        self.out = Outbox()
+        self.layers: list[Layer] = []
+        self.hearers: dict[type[Struct], Handler] = {}
+        self._reasons: dict[int, int] = {}
+
+    def add(self, layer: Layer) -> None:
+        for heard, handler in layer.hears().items():
+            if heard in self.hearers:
+                raise TypeError(f"{heard.__name__} is heard by two layers: give each its own messages")
+            self.hearers[heard] = handler
+        self.layers.append(layer)
+
+    def key(self, why: int, word: int) -> int:
+        """This node's draws for one reason and one event (or any other word)."""
+        reason = self._reasons.get(why)
+        if reason is None:
+            reason = self._reasons[why] = fold(self.seed, why)
+        return fold(fold(reason, word), self.me)  # type: ignore[no-any-return]
+
+    def knows(self, event_id: EventId) -> bool:
+        return event_id in self.seen
+
+    def step(self, given: Given, now_us: int) -> list[Effect]:
+        self.now_us = now_us
+        kind = type(given)
+        if kind is machine.Received:
+            hearer = self.hearers.get(type(given.message))  # type: ignore[union-attr]
+            if hearer is None:
+                self.out.note("reject", peer=given.peer, detail="unknown message")  # type: ignore[union-attr]
+            else:
+                hearer(given.peer, given.message)  # type: ignore[union-attr]
+        elif kind is machine.Fired:
+            self.hearers[type(given.timer)](given.timer)  # type: ignore[union-attr]
+        else:
+            self._told(given)
+        return self.out.take()
+
+    def _told(self, given: Given) -> None:
+        match given:
+            case machine.Publish(event):
+                self.publish(event)
+            case machine.Subscribe(topic):
+                self._change(lambda: self.interest.subscribed.setdefault(topic))
+                self.out.note("subscribe", topic=topic)
+            case machine.Unsubscribe(topic):
+                self._change(lambda: self.interest.subscribed.pop(topic, None))
+                self.out.note("unsubscribe", topic=topic)
+            case machine.StopPublishing(topic):
+                self._change(lambda: self.interest.publishing.pop(topic, None))
+            case machine.Started(contacts):
+                self._tell(lambda layer: layer.started(contacts))
+                self.out.note("start")
+            case machine.Tune(topic, params):
+                self._tell(lambda layer: layer.tuned(topic, params))
+            case machine.PeerDown(peer):
+                self._tell(lambda layer: layer.peer_down(peer))
+            case machine.Leave():
+                self._tell(lambda layer: layer.leaving())
+                self.out.note("stop")
+
+    def _tell(self, say: Callable[[Layer], None]) -> None:
+        for layer in self.layers:
+            say(layer)
+
+    def _change(self, change: Callable[[], object]) -> None:
+        before = self.interest.mine()
+        change()
+        self.interest.changed()
+        after = self.interest.mine()
+        for topic in after:
+            if topic not in before:
+                self._tell(lambda layer, topic=topic: layer.joined(topic))  # type: ignore[misc]
+        for topic in before:
+            if topic not in after:
+                self._tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
+
+    def is_ready(self, topic: Topic) -> None:
+        """The membership layer says so."""
+        self._tell(lambda layer: layer.ready(topic))
+
+    def publish(self, event: Event) -> None:
+        """Joins the event's community where needed, then hands the event to the spread."""
+        if event.topic not in self.interest.publishing:
+            self._change(lambda: self.interest.publishing.setdefault(event.topic))
+        self.out.note("publish", event=event.id, topic=event.topic)
+        self.spread.publish(event)
+
+    def accept(self, carried: Carried, via: Peer) -> bool:
+        """The one door for events, spread or recovered. True: it is new and should be carried on."""
+        event = carried.event
+        if not self.seen.add(event.id):
+            self.out.note("duplicate", event=event.id, peer=via)
+            return False
+        if self.interest.wants(event.topic):
+            self.out.deliver(event, carried.hops)
+        elif not self.interest.communities(event.topic):
+            kind: Kind = "relay" if self.spread.relays else "parasite"
+            self.out.note(kind, event=event.id, peer=via, topic=event.topic)
+            return self.spread.relays
+        return True

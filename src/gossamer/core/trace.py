@@ -1,0 +1,55 @@
+"""What a run leaves behind: one row per thing that happened at a node. Other schemas are derived from this one."""
+
+from typing import Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+VERSION = 1
+
+Kind: TypeAlias = Literal[
+    "subscribe",
+    "unsubscribe",
+    "publish",
+    "send",
+    "receive",
+    "deliver",
+    "duplicate",
+    "parasite",
+    "relay",
+    "reject",
+    "gap",
+    "recover",
+    "drop",
+    "crash",
+    "start",
+    "stop",
+]
+KINDS: tuple[str, ...] = get_args(Kind)
+
+Level: TypeAlias = Literal["off", "deliveries", "full"]
+FULL_ONLY: frozenset[str] = frozenset({"send", "receive", "duplicate", "drop"})
+"Kinds that only the `full` level keeps: they cost as much as the run itself."
+
+
+class Row(Struct, frozen=True, array_like=True):
+    """One thing that happened. `seq` counts without gaps per node, so that a lost row is noticed."""
+
+    seq: int
+    at_us: int
+    kind: Kind
+    peer: int | None = None
+    topic: str | None = None
+    publisher: int | None = None
+    incarnation: int | None = None
+    sequence: int | None = None
+    hops: int | None = None
+    bytes: int | None = None
+    detail: str | None = None
+
+
+class Head(Struct, frozen=True):
+    """What every row of one file shares."""
+
+    run: str
+    node: int
+    version: int = VERSION

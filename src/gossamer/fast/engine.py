@@ -1,0 +1,27 @@
+"""Runs kernels: many seeded spreads of one event in one setting."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from gossamer.core.setting import Publication, Setting
+from gossamer.core.tally import COLUMNS
+from gossamer.fast.compile import compiled
+
+COUNT_ARRIVALS_UP_TO = 100_000
+"Counting every arriving copy needs a draw per message; beyond this many processes only new receptions are drawn for."
+
+
+def tallies(
+    kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int = 1
+) -> np.ndarray[Any, np.dtype[np.int64]]:
+    """One row per seed and community, columns as in `core.tally`."""
+    plain = import_module(kernel)
+    table = plain.tables(setting, publication, setting.processes <= COUNT_ARRIVALS_UP_TO)
+    state = np.zeros(setting.processes, np.uint8)
+    counts = np.zeros((len(seeds), len(setting.communities), len(COLUMNS)), np.int64)
+    run = compiled(kernel, parallel=threads > 1)["spread_many"]
+    run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *plain.scratch(table), counts)
+    return counts

@@ -1,0 +1,24 @@
+"""Event ids already met, within a bound."""
+
+from gossamer.core.ids import EventId
+
+
+class Seen:
+    """Remembers at least the last `limit` ids in two generations: when the young one is full, the old one is dropped."""
+
+    def __init__(self, limit: int = 100_000) -> None:
+        self.limit = limit
+        self.young: set[EventId] = set()
+        self.old: set[EventId] = set()
+
+    def __contains__(self, event_id: EventId) -> bool:
+        return event_id in self.young or event_id in self.old
+
+    def add(self, event_id: EventId) -> bool:
+        """True if the id is new."""
+        if event_id in self:
+            return False
+        if len(self.young) >= self.limit:
+            self.old, self.young = self.young, set()
+        self.young.add(event_id)
+        return True

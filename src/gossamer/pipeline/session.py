@@ -1,0 +1,197 @@
+"""A Spark session for as long as a `with` block, quiet and gone without a trace.
+
+Whoever already has a session keeps it: we use it and never stop it. Otherwise one is started, and ends with the block.
+Its JVM prints to a log file and lives as long as the process, since Spark's exceptions ask it for their text even after
+the block; a later session gets the same JVM, and with it the log and the driver's memory of the first.
+"""
+
+import atexit
+import contextlib
+import functools
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pyspark
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+from pyspark import SparkConf, SparkContext, SparkFiles
+from pyspark.errors import PySparkException
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from gossamer.core.errors import Misuse, TransportDown
+from gossamer.pipeline.java import REAL, ensure_java
+
+PACKAGE = Path(__file__).parents[1]
+TOUCHED = ["JAVA_HOME", REAL, "PYSPARK_PYTHON", "SPARK_LOCAL_IP", "SPARK_HOME"]
+TOUCHED += ["SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"]  # by Spark itself
+
+
+@contextlib.contextmanager
+def spark_session(
+    master: str | None = None, app: str = "gossamer", *, log: Path | None = None, conf: Mapping[str, str] | None = None
+) -> Iterator[SparkSession]:
+    """The caller's Spark session if there is one, else a new one on `master` (local[*]) that ends with the block.
+
+    A cluster's workers need gossamer's dependencies in the Python named by PYSPARK_PYTHON; gossamer itself is sent.
+    `log` takes what the JVM prints (default: a temporary file, kept if a block fails). `conf` wins over our settings.
+    """
+    if (session := running_session()) is not None:
+        yield session
+        return
+    check_master(master := master or "local[*]")
+    log = log or scratch_folder() / "spark.log"
+    try:
+        with restored():
+            prepare_environment(master)
+            with started(settings(master, app, conf or {}), log) as session:
+                if not is_local(master):
+                    session.sparkContext.addPyFile(str(zip_package(PACKAGE, scratch_folder())))
+                yield session
+    except Exception as problem:
+        atexit.unregister(remove)
+        problem.add_note(f"Spark's own log is {log}")
+        raise
+
+
+def running_session() -> SparkSession | None:
+    """The session somebody in this process already has, in whichever thread."""
+    if (session := SparkSession.getActiveSession()) is not None:
+        return session
+    return SparkSession.builder.getOrCreate() if SparkContext._active_spark_context else None
+
+
+def is_local(master: str) -> bool:
+    """Whether tasks run inside the driver's own JVM."""
+    return master == "local" or master.startswith("local[")
+
+
+def check_master(master: str) -> None:
+    """Say at once what Spark would say after a minute, or in a stack trace."""
+    if not (is_local(master) or master.startswith(("local-cluster[", "spark://", "k8s://")) or master == "yarn"):
+        raise Misuse(f"{master!r} is not a Spark master: use local[*], spark://host:port, k8s://host:port or yarn.")
+    if master.startswith("spark://") and not any(map(answers, master.removeprefix("spark://").split(","))):
+        raise TransportDown(f"No Spark master answers at {master}: start it, or use local[*] to run on this machine.")
+
+
+def answers(address: str) -> bool:
+    """Whether something accepts connections at host:port, without thinking for long."""
+    with contextlib.suppress(OSError, ValueError):
+        place = urlsplit(f"//{address}")
+        socket.create_connection((place.hostname, place.port or 0), timeout=5.0).close()
+        return True
+    return False
+
+
+def settings(master: str, app: str, given: Mapping[str, str]) -> dict[str, str]:
+    """What we set, and above it what the caller sets."""
+    ours = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
+    if is_local(master):  # the default of 200 is for clusters: each costs a task
+        ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
+    return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
+
+
+def prepare_environment(master: str) -> None:
+    """What the JVM and its Python workers read from the environment."""
+    ensure_java()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # else workers take any python3 on PATH
+    if master.startswith("local"):
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")  # else Spark needs the host's name to resolve
+    if master.startswith("local-cluster"):
+        # Its workers write below SPARK_HOME, whatever SPARK_WORKER_DIR says, and an installed package may be read-only.
+        installed = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+        os.environ["SPARK_HOME"] = home = tempfile.mkdtemp(dir=scratch_folder())
+        for entry in installed.iterdir():
+            Path(home, entry.name).symlink_to(entry)
+
+
+@contextlib.contextmanager
+def started(conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
+    """A session in this process's JVM, or in a new one that prints to `log`."""
+    spark_conf, gateway = SparkConf().setAll(list(conf.items())), None
+    with contextlib.ExitStack() as cleanup:
+        try:
+            if SparkContext._gateway is None:
+                with log.open("ab") as sink:  # for the JVM alone: our own progress bar may be running meanwhile
+                    gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            context = SparkContext(conf=spark_conf, gateway=gateway)
+            cleanup.callback(context.stop)
+            cleanup.callback(forget_folder, SparkFiles.getRootDirectory())
+            # If the JVM hangs up first, this server would print a traceback.
+            context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+            session = SparkSession(context)
+            cleanup.callback(stop, session)
+        except (Py4JError, PySparkException):
+            kind = Misuse if conf["spark.master"].startswith("local") else TransportDown
+            raise kind(f"Spark did not start on {conf['spark.master']}: its log {log} says why.") from None
+        yield session
+
+
+def stop(session: SparkSession) -> None:
+    try:
+        session.stop()
+    except Py4JError:  # the JVM died under us: let the next session start another
+        SparkSession._instantiatedSession = SparkSession._activeSession = None
+        SparkContext._gateway = SparkContext._jvm = None
+
+
+def forget_folder(folder: str) -> None:
+    """Undo what a starting SparkContext, and shipping, did to the module path."""
+    sys.path[:] = [entry for entry in sys.path if not entry.startswith(folder)]
+
+
+@contextlib.contextmanager
+def restored() -> Iterator[None]:
+    """Afterwards the environment is as before, and so is Ctrl-C, which Spark takes over for good."""
+    before = {name: os.environ[name] for name in TOUCHED if name in os.environ}
+    on_interrupt = signal.getsignal(signal.SIGINT)
+    try:
+        yield
+    finally:
+        for name in TOUCHED:
+            os.environ.pop(name, None)
+        os.environ.update(before)
+        with contextlib.suppress(ValueError, TypeError):  # not in the main thread; not a handler of Python's
+            signal.signal(signal.SIGINT, on_interrupt)
+
+
+@functools.cache
+def scratch_folder() -> Path:
+    """For what the JVM needs: removed when this process ends, unless a block failed and the log may say why."""
+    folder = Path(tempfile.mkdtemp(prefix="gossamer-spark-"))
+    atexit.register(remove, folder)
+    return folder
+
+
+def remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def zip_package(package: Path, folder: Path) -> Path:
+    """The package with its data, importable by executors: one installed in development mode exists only here."""
+    target = folder / f"{package.name}.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as archive:
+        for path in [package, *sorted(package.rglob("*"))]:  # folders too: zipimport wants entries for them
+            if "__pycache__" not in path.parts:
+                archive.write(path, path.relative_to(package.parent))
+    return target
+
+
+def done_tasks(context: SparkContext, group: str) -> tuple[int, int]:
+    """Tasks done, and tasks known so far, of a group's jobs; from any thread. Skipped stages are never done."""
+    tracker = context.statusTracker()
+    jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(group)))
+    stages = [stage for job in jobs for stage in map(tracker.getStageInfo, job.stageIds) if stage is not None]
+    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
+
+
+def cancel(context: SparkContext, group: str) -> None:
+    """End the jobs of a group, from any thread. The thread that waits for them gets Spark's exception."""
+    context.cancelJobGroup(group)

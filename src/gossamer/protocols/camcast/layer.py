@@ -1,0 +1,134 @@
+"""One node's part in CAMCAST: infect and die inside the community, sometimes climb (001, Figs 7 and 8)."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from gossamer.core.draws import CLIMB, ELECT, LINKS, PICK, chance, distinct, fold
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import Peer
+from gossamer.core.setting import Setting
+from gossamer.core.stack import Handler, Layer, Peers, Stack
+from gossamer.core.topics import Topic
+from gossamer.parts.seen import Seen
+from gossamer.parts.static import Static
+from gossamer.protocols.camcast import rules
+from gossamer.protocols.camcast.messages import Carry
+from gossamer.protocols.camcast.params import Params
+
+PENDING_MAX = 1000
+"Publications that may wait for the node to find its place in a community."
+
+
+class Above(Protocol):
+    """Super-topic tables: who can be told that events climb."""
+
+    def tables(self, topic: Topic) -> Sequence[Sequence[Peer]]:
+        """One table per super-topic of this community."""
+
+
+class Camcast(Layer):
+    """The spread. Members come from any membership layer, links from `Links` or fixed tables."""
+
+    relays = False
+
+    def __init__(self, node: Stack, members: Peers, links: Above, params: Callable[[Topic], Params]) -> None:
+        super().__init__(node)
+        self.members = members
+        self.links = links
+        self.params = params
+        self.tuned_params: dict[Topic, Params] = {}
+        self.pending: list[Event] = []
+        node.spread = self
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {Carry: self.on_carry}
+
+    def params_of(self, topic: Topic) -> Params:
+        return self.tuned_params.get(topic) or self.params(topic)
+
+    def tuned(self, topic: Topic, params: Struct) -> None:
+        if isinstance(params, Params):
+            self.tuned_params[topic] = params
+
+    def publish(self, event: Event) -> None:
+        """Spreads an event now, or once this node has found its place in the community."""
+        if self.members.ready(event.topic):
+            self.begin(event)
+        elif len(self.pending) < PENDING_MAX:
+            self.pending.append(event)
+        else:
+            self.out.note("drop", event=event.id, topic=event.topic, detail="too many publications wait to join")
+
+    def ready(self, topic: Topic) -> None:
+        self._release(topic)
+
+    def left(self, topic: Topic) -> None:
+        self._release(topic)
+        self.tuned_params.pop(topic, None)
+
+    def _release(self, topic: Topic) -> None:
+        waiting = [event for event in self.pending if event.topic == topic]
+        self.pending = [event for event in self.pending if event.topic != topic]
+        for event in waiting:
+            self.begin(event)
+
+    def begin(self, event: Event) -> None:
+        carried = Carried(event)
+        if self.node.accept(carried, via=self.node.me):
+            self.carry_on(carried)
+
+    def on_carry(self, peer: Peer, carry: Carry) -> None:
+        if self.node.accept(carry.carried, via=peer):
+            self.carry_on(carry.carried)
+
+    def carry_on(self, carried: Carried) -> None:
+        """Disseminates an event met for the first time: some go up, some stay."""
+        word = carried.event.id.word()
+        told: dict[Peer, None] = {}
+        for topic in self.node.interest.communities(carried.event.topic):
+            params = self.params_of(topic)
+            size = self.members.size(topic)
+            told.update(dict.fromkeys(self.climbers(topic, params, size, word, carried.event.climb)))
+            k = rules.tells(size, params.fanout_extra, params.small)
+            told.update(dict.fromkeys(self.members.sample(topic, k, self.node.key(PICK, word))))
+        told.pop(self.node.me, None)
+        self.out.send(told, Carry(carried.hop()))
+
+    def climbers(self, topic: Topic, params: Params, size: int, word: int, climb: float | None) -> list[Peer]:
+        """The links this node tells: for each super-topic an election, then a chance per link."""
+        election = rules.election(size, params.electors, params.small) if climb is None else climb
+        per_link = rules.per_link(size, params.targets, params.links, params.small)
+        elect_key, climb_key = self.node.key(ELECT, word), self.node.key(CLIMB, word)
+        return [
+            peer
+            for ordinal, table in enumerate(self.links.tables(topic))
+            if rules.drawn(chance(elect_key, ordinal), election)
+            for peer in table
+            if rules.drawn(chance(climb_key, peer), per_link)
+        ]
+
+
+class FixedLinks:
+    """Super-topic tables drawn once, as the papers' simulations have them."""
+
+    def __init__(self, tables: Sequence[Sequence[Peer]]) -> None:
+        self.drawn = tables
+
+    def tables(self, topic: Topic) -> Sequence[Sequence[Peer]]:
+        return self.drawn
+
+
+def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
+    """A node of an experiment with fixed tables: the same one the kernel computes with."""
+    home = next(c for c in setting.communities if me in c.members)
+    node = Stack(me, seed, setting.hierarchy(), Seen())
+    tables = []
+    for ordinal, above in enumerate(home.supers):
+        members = setting.communities[above].members
+        key = fold(fold(fold(seed, LINKS), ordinal), me)
+        tables.append([members.start + i for i in distinct(key, len(members), home.params.links)])
+    members = Static(node, {home.topic: home.members})
+    Camcast(node, members=members, links=FixedLinks(tables), params=lambda topic: home.params)
+    return node

@@ -1,0 +1,285 @@
+"""Super-topic tables that look after themselves: FIND_SUPER_CONTACT and KEEP_TABLE_UPDATED (001, Figs 5 and 6).
+
+Invariant: a table never holds this node, never more than `links` entries, and only members of one topic `found`:
+the wanted super-topic, or the nearest ancestor anybody was found in so far.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from gossamer.core.draws import KEEP, LINKS, ROTATE, SEARCH, chance, distinct, fold
+from gossamer.core.ids import Peer
+from gossamer.core.stack import Handler, Layer, Peers, Stack
+from gossamer.core.topics import Topic
+from gossamer.protocols.camcast import rules
+from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.params import Params
+
+WIDEST_WAIT = 32
+"A search that finds nobody slows down to this many times `search_every_us`."
+NEWS_TO = 3
+"Members told when a table changed, so that one node's discovery serves its whole community."
+
+
+class Finder(Protocol):
+    """The part of the search this layer uses."""
+
+    knows: list[Callable[[Topic], Sequence[Peer]]]
+    found: list[Callable[[Topic, Sequence[Peer]], None]]
+
+    def ask(self, wanted: Sequence[Topic]) -> None: ...
+
+
+class Keep(Struct, frozen=True):
+    """Timer: look after a community's tables."""
+
+    topic: Topic
+    generation: int
+
+
+class Check(Struct, frozen=True):
+    """Timer: whoever has not answered this probe by now has failed."""
+
+    topic: Topic
+    above: Topic
+    nonce: int
+
+
+class Widen(Struct, frozen=True):
+    """Timer: nobody answered, or nobody near enough; ask on, wider."""
+
+    topic: Topic
+    above: Topic
+    generation: int
+
+
+class Table:
+    """Contacts above one community, towards one of its super-topics."""
+
+    def __init__(self, above: Topic) -> None:
+        self.above = above
+        self.found: Topic | None = None
+        self.entries: list[Peer] = []
+        self.failed: dict[Peer, None] = {}
+        self.wanted: list[Topic] = []  # the search's present scope; empty: no search under way
+        self.generation = 0
+        self.wait_us = 0
+        self.nonce = 0
+        self.answered: dict[Peer, None] = {}
+
+    def live(self) -> list[Peer]:
+        return [peer for peer in self.entries if peer not in self.failed]
+
+    def merge(self, found: Topic, peers: Sequence[Peer], most: int) -> bool:
+        """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything."""
+        before = (self.found, tuple(self.entries))
+        if found != self.found:
+            self.found, self.entries, self.failed = found, [], {}
+        fresh = [peer for peer in dict.fromkeys(peers) if peer not in self.entries]
+        for peer in fresh:
+            stale = next((old for old in self.entries if old in self.failed), None)
+            if stale is not None and len(self.entries) >= most:
+                self.entries.remove(stale)
+                del self.failed[stale]
+            if len(self.entries) < most:
+                self.entries.append(peer)
+        return (self.found, tuple(self.entries)) != before
+
+
+class Links(Layer):
+    """One table per super-topic of each community this node is in."""
+
+    def __init__(self, node: Stack, members: Peers, search: Finder, params: Callable[[Topic], Params]) -> None:
+        self.members = members
+        self.search = search
+        self.params = params
+        self.by_topic: dict[Topic, dict[Topic, Table]] = {}
+        self.generation = 0
+        super().__init__(node)
+        search.knows.append(self.known_in)
+        search.found.append(self.on_found)
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {
+            Probe: self.on_probe,
+            Alive: self.on_alive,
+            NewProcess: self.on_new_process,
+            Contacts: self.on_contacts,
+            Keep: self.on_keep,
+            Check: self.on_check,
+            Widen: self.on_widen,
+        }
+
+    def tables(self, topic: Topic) -> list[list[Peer]]:
+        return [table.live() for table in self.by_topic.get(topic, {}).values()]
+
+    def known_in(self, topic: Topic) -> list[Peer]:
+        """Members of a topic this node could name to others."""
+        return [
+            peer for tables in self.by_topic.values() for t in tables.values() if t.found == topic for peer in t.live()
+        ]
+
+    # -- life -------------------------------------------------------------------------------------------------
+
+    def joined(self, topic: Topic) -> None:
+        self.by_topic[topic] = {above: Table(above) for above in self.node.hierarchy.parents(topic)}
+        for table in self.by_topic[topic].values():
+            self.find(topic, table)
+        self.generation += 1
+        self.out.timer(self.params(topic).keep_every_us, Keep(topic, self.generation))
+
+    def left(self, topic: Topic) -> None:
+        self.by_topic.pop(topic, None)
+
+    def peer_down(self, peer: Peer) -> None:
+        for tables in self.by_topic.values():
+            for table in tables.values():
+                if peer in table.entries:
+                    table.failed[peer] = None
+
+    # -- FIND_SUPER_CONTACT -----------------------------------------------------------------------------------
+
+    def find(self, topic: Topic, table: Table) -> None:
+        """Starts a search, unless one is under way: first for the super-topic itself."""
+        if table.wanted:
+            return
+        table.wanted = [table.above]
+        table.wait_us = self.params(topic).search_every_us
+        self.ask(topic, table)
+
+    def ask(self, topic: Topic, table: Table) -> None:
+        table.generation += 1
+        self.search.ask(table.wanted)
+        jitter = chance(self.node.key(SEARCH, table.generation), 0)
+        self.out.timer(round(table.wait_us * (0.75 + jitter / 2)), Widen(topic, table.above, table.generation))
+
+    def on_widen(self, timer: Widen) -> None:
+        table = self.by_topic.get(timer.topic, {}).get(timer.above)
+        if table is None or timer.generation != table.generation or not table.wanted:
+            return
+        scope = [table.above, *self.node.hierarchy.ancestors(table.above)]
+        if table.live() and table.found is not None:
+            scope = [each for each in scope if not self.node.hierarchy.includes(each, table.found)]
+        if len(table.wanted) < len(scope):
+            table.wanted = scope[: len(table.wanted) + 1]
+        else:
+            table.wanted = scope
+            table.wait_us = min(table.wait_us * 2, WIDEST_WAIT * self.params(timer.topic).search_every_us)
+        if table.wanted:
+            self.ask(timer.topic, table)
+
+    def on_found(self, found: Topic, peers: Sequence[Peer]) -> None:
+        for topic, tables in self.by_topic.items():
+            for table in tables.values():
+                if found in table.wanted:
+                    self.take(topic, table, found, peers)
+
+    def take(self, topic: Topic, table: Table, found: Topic, peers: Sequence[Peer]) -> None:
+        """Merges contacts unless the table already has some of a nearer topic; stops or narrows the search."""
+        peers = [peer for peer in peers if peer != self.node.me]
+        nearer = table.found is None or not table.live() or self.node.hierarchy.includes(table.found, found)
+        if not peers or not nearer:
+            return
+        changed = table.merge(found, peers, self.params(topic).links)
+        if found == table.above:
+            table.wanted = []
+        else:
+            includes = self.node.hierarchy.includes
+            table.wanted = [each for each in table.wanted if not includes(each, found)] or [table.above]
+        if changed:
+            self.tell_members(topic, table)
+
+    # -- KEEP_TABLE_UPDATED -----------------------------------------------------------------------------------
+
+    def on_keep(self, timer: Keep) -> None:
+        if timer.topic not in self.by_topic or timer.generation > self.generation:
+            return
+        params = self.params(timer.topic)
+        self.out.timer(params.keep_every_us, timer)
+        election = rules.election(self.members.size(timer.topic), params.electors, params.small)
+        for ordinal, table in enumerate(self.by_topic[timer.topic].values()):
+            if not table.live():
+                self.find(timer.topic, table)
+            elif rules.drawn(chance(self.node.key(KEEP, self.node.now_us), ordinal), election):
+                self.check(timer.topic, table)
+
+    def check(self, topic: Topic, table: Table) -> None:
+        """Asks every entry whether it is there, failed ones too: one that came back is a live entry again."""
+        table.nonce = fold(self.node.key(KEEP, self.node.now_us), table.nonce)
+        table.answered = {}
+        self.out.send(table.entries, Probe(table.nonce))
+        self.out.timer(self.params(topic).probe_patience_us, Check(topic, table.above, table.nonce))
+
+    def on_probe(self, peer: Peer, probe: Probe) -> None:
+        self.out.send([peer], Alive(probe.nonce))
+
+    def on_alive(self, peer: Peer, alive: Alive) -> None:
+        for tables in self.by_topic.values():
+            for table in tables.values():
+                if table.nonce == alive.nonce and peer in table.entries:
+                    table.answered[peer] = None
+
+    def on_check(self, timer: Check) -> None:
+        table = self.by_topic.get(timer.topic, {}).get(timer.above)
+        if table is None or table.nonce != timer.nonce:
+            return
+        params = self.params(timer.topic)
+        newly_failed = [p for p in table.entries if p not in table.answered and p not in table.failed]
+        table.failed = {peer: None for peer in table.entries if peer not in table.answered}
+        live = table.live()
+        if table.found is None or not live:
+            self.find(timer.topic, table)
+        elif len(live) < params.links_low:
+            self.request(live, timer.topic, table, params.links - params.links_low)
+        elif len(live) < params.links:
+            self.request(live[:1], timer.topic, table, params.links - len(live))
+        elif rules.drawn(chance(self.node.key(ROTATE, timer.nonce), 0), params.rotation):
+            chosen = distinct(self.node.key(ROTATE, timer.nonce), len(live), 1)
+            self.request([live[i] for i in chosen], timer.topic, table, 1, rotate=True)
+        if newly_failed:
+            self.tell_members(timer.topic, table, newly_failed)
+
+    def request(self, links: Sequence[Peer], topic: Topic, table: Table, count: int, rotate: bool = False) -> None:
+        if count > 0 and table.found is not None:
+            self.out.send(links, NewProcess(table.found, topic, table.above, count, rotate))
+
+    def on_new_process(self, peer: Peer, request: NewProcess) -> None:
+        """A process below asks for other members of our community."""
+        if not self.node.interest.takes_part(request.topic):
+            return
+        key = self.node.key(LINKS, fold(self.node.now_us, peer))
+        named = [p for p in self.members.sample(request.topic, request.count + 1, key) if p != peer][: request.count]
+        answer = Contacts(request.below, request.above, request.topic, tuple(named), rotate=request.rotate)
+        self.out.send([peer], answer)
+
+    def on_contacts(self, peer: Peer, contacts: Contacts) -> None:
+        table = self.by_topic.get(contacts.below, {}).get(contacts.above)
+        if table is None or not self.node.hierarchy.includes(contacts.topic, contacts.above):
+            return
+        fresh = [p for p in contacts.peers if p != self.node.me and p not in table.entries]
+        if contacts.rotate and contacts.topic == table.found and fresh and peer in table.entries:
+            table.entries[table.entries.index(peer)] = fresh[0]
+            table.failed.pop(peer, None)
+            return
+        self.take(contacts.below, table, contacts.topic, contacts.peers)
+        if any(gone in table.live() for gone in contacts.failed):
+            self.check(contacts.below, table)  # hearsay: ask ourselves before we believe it
+
+    # -- telling the community --------------------------------------------------------------------------------
+
+    def tell_members(self, topic: Topic, table: Table, failed: Sequence[Peer] = ()) -> None:
+        word = fold(self.node.now_us, len(table.entries))
+        told = self.members.sample(topic, NEWS_TO, self.node.key(LINKS, word))
+        self.greet_with(told, topic, table, tuple(failed))
+
+    def greet(self, peer: Peer, topic: Topic) -> None:
+        """Rides along with a membership message: the newcomer learns the way up without a search."""
+        for table in self.by_topic.get(topic, {}).values():
+            if table.live():
+                self.greet_with([peer], topic, table)
+
+    def greet_with(self, peers: Sequence[Peer], topic: Topic, table: Table, failed: tuple[Peer, ...] = ()) -> None:
+        if table.found is not None:
+            self.out.send(peers, Contacts(topic, table.above, table.found, tuple(table.live()), failed))

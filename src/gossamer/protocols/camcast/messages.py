@@ -1,0 +1,51 @@
+"""What CAMCAST nodes say to each other."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from gossamer.core.events import Carried
+from gossamer.core.ids import Peer
+from gossamer.core.topics import Topic
+
+
+class Carry(Struct, frozen=True, tag="camcast.carry"):
+    """An event on its way through a community or up to the next."""
+
+    carried: Carried
+
+
+class Probe(Struct, frozen=True, tag="camcast.probe"):
+    """Are you there? (CHECK of Fig. 6)"""
+
+    nonce: int
+
+
+class Alive(Struct, frozen=True, tag="camcast.alive"):
+    """Yes."""
+
+    nonce: int
+
+
+class NewProcess(Struct, frozen=True, tag="camcast.new_process"):
+    """Name `count` members of this topic's community (Fig. 6, lines 18-22); our `below` wants to link to them."""
+
+    topic: Topic
+    below: Topic
+    above: Topic
+    count: int
+    rotate: bool = False
+
+
+class Contacts(Struct, frozen=True, tag="camcast.contacts"):
+    """The answer, and what travels with membership updates: these peers are members of `topic`."""
+
+    below: Topic
+    above: Topic
+    topic: Topic
+    peers: tuple[Peer, ...]
+    failed: tuple[Peer, ...] = ()
+    rotate: bool = False
+
+
+Message: TypeAlias = Carry | Probe | Alive | NewProcess | Contacts

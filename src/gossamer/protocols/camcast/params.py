@@ -1,0 +1,63 @@
+"""What can be tuned in CAMCAST; the letters are the papers'."""
+
+from msgspec import Struct
+
+from gossamer.core.errors import Misuse
+from gossamer.core.machine import SECOND_US
+
+
+class Params(Struct, frozen=True, kw_only=True):
+    """One community's settings. They may differ from topic to topic and change while running."""
+
+    fanout_extra: float = 5.0
+    "c: members beyond ln N each first receiver tells. Higher: surer (missing one goes as e^-c) and costlier, linearly."
+    table_factor: float | None = None
+    "b: topic tables hold (b + 1) ln N entries; None: ln N + c, exactly what one event needs."
+    electors: float = 5.0
+    "g: how many members carry an event upwards, on average. P(nobody does) falls as e^-g."
+    targets: float = 1.0
+    "a: how many of its links an elected process tells, on average; at most `links`."
+    links: int = 3
+    "z: super-topic contacts each process keeps, per super-topic."
+    links_low: int = 2
+    "tau: with fewer live links than this, links - links_low new ones are asked for."
+    small: int = 0
+    "In communities up to this size everybody elects itself and tells its whole view and every link. 0: never."
+    keep_every_us: int = 2 * SECOND_US
+    "How often links are looked after."
+    probe_patience_us: int = 1 * SECOND_US
+    "How long a probed link may take to answer before it counts as failed."
+    search_every_us: int = 1 * SECOND_US
+    "How long a search for super-topic contacts waits before it widens its scope; doubles up to 32 times while nobody answers."
+    rotation: float = 0.1
+    "The chance, each time links are looked after, that one live link is exchanged for another: spreads the load above."
+
+    def __post_init__(self) -> None:
+        if self.links < 1:
+            raise Misuse(f"links must be at least 1, not {self.links}: events could never climb")
+        if not 0 < self.targets <= self.links:
+            raise Misuse(f"targets must be above 0 and at most links ({self.links}), not {self.targets}")
+        if self.electors < 0:
+            raise Misuse(f"electors must not be negative, not {self.electors}")
+        if not 0 <= self.links_low <= self.links:
+            raise Misuse(f"links_low must be between 0 and links ({self.links}), not {self.links_low}")
+        if not 0 <= self.rotation <= 1:
+            raise Misuse(f"rotation is a chance between 0 and 1, not {self.rotation}")
+        for name in ("keep_every_us", "probe_patience_us", "search_every_us"):
+            if getattr(self, name) < 1:
+                raise Misuse(f"{name} must be at least 1 microsecond, not {getattr(self, name)}")
+
+    @classmethod
+    def camcast(cls) -> "Params":
+        """The simulations of CAMCAST, section 6.1.1."""
+        return cls()
+
+    @classmethod
+    def damulticast(cls) -> "Params":
+        """The simulations of daMulticast, section VII: the same, on topic tables of (b + 1) ln S entries."""
+        return cls(table_factor=3.0)
+
+    @classmethod
+    def live(cls) -> "Params":
+        """For networks in use: whole views and sure climbing while a community is small, e^-10 to stay below when not."""
+        return cls(electors=10.0, targets=4.0, links=4, links_low=3, small=32)

@@ -1,0 +1,91 @@
+"""Finding contacts: a request wanders through the neighbourhood until someone can name a member (001, Fig. 5).
+
+Invariant: a node handles each request once, whether or not it is interested in the topics; a request reaches at
+most neighbours ** ttl nodes.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.draws import SEARCH, distinct, fold
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import Topic
+from gossamer.parts.seen import Seen
+from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.search.params import Params
+
+REQUESTS_REMEMBERED = 1000
+
+
+class Search(Layer):
+    """Who can name contacts registers in `knows`; who looks for some registers in `found`."""
+
+    def __init__(self, node: Stack, params: Params) -> None:
+        self.params = params
+        self.knows: list[Callable[[Topic], Sequence[Peer]]] = []
+        self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
+        self.acquaintances: dict[Peer, None] = {}
+        self.handled = Seen(REQUESTS_REMEMBERED)
+        self.asked = 0
+        super().__init__(node)
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {ReqContact: self.on_req_contact, AnsContact: self.on_ans_contact}
+
+    def started(self, contacts: Sequence[Peer]) -> None:
+        for peer in contacts:
+            self.met(peer)
+
+    def peer_down(self, peer: Peer) -> None:
+        self.acquaintances.pop(peer, None)
+
+    def met(self, peer: Peer) -> None:
+        """Moves a peer to the fresh end of the neighbourhood; the stalest falls out."""
+        if peer == self.node.me:
+            return
+        self.acquaintances.pop(peer, None)
+        self.acquaintances[peer] = None
+        if len(self.acquaintances) > self.params.acquaintances:
+            del self.acquaintances[next(iter(self.acquaintances))]
+
+    def neighbourhood(self, word: int, besides: Sequence[Peer] = ()) -> list[Peer]:
+        near = [peer for peer in self.acquaintances if peer not in besides]
+        key = self.node.key(SEARCH, word)
+        return [near[i] for i in distinct(key, len(near), self.params.neighbours)]
+
+    def ask(self, wanted: Sequence[Topic]) -> None:
+        """Sends one request for members of any of these topics."""
+        if not wanted:
+            return
+        self.asked += 1
+        request = ReqContact(self.node.me, fold(self.node.now_us, self.asked), tuple(wanted), self.params.ttl)
+        self.handled.add(EventId(request.origin, 0, request.nonce))
+        self.out.send(self.neighbourhood(request.nonce), request)
+
+    def on_req_contact(self, peer: Peer, request: ReqContact) -> None:
+        self.met(peer)
+        if not self.handled.add(EventId(request.origin, 0, request.nonce)):
+            return
+        for topic in request.wanted:
+            if peers := self.contacts(topic, besides=request.origin):
+                self.out.send([request.origin], AnsContact(topic, peers))
+                return
+        if request.ttl > 1:
+            onward = ReqContact(request.origin, request.nonce, request.wanted, request.ttl - 1)
+            self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin)), onward)
+
+    def contacts(self, topic: Topic, besides: Peer) -> tuple[Peer, ...]:
+        """Members of a topic this node can name, itself first if it is one."""
+        mine = [self.node.me] if self.node.interest.takes_part(topic) else []
+        named = dict.fromkeys([*mine, *(peer for know in self.knows for peer in know(topic))])
+        named.pop(besides, None)
+        return tuple(named)[: self.params.answers]
+
+    def on_ans_contact(self, peer: Peer, answer: AnsContact) -> None:
+        self.met(peer)
+        for each in answer.peers:
+            self.met(each)
+        for hearer in self.found:
+            hearer(answer.topic, [each for each in answer.peers if each != self.node.me])

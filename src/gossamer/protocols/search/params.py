@@ -1,0 +1,20 @@
+"""What can be tuned in the search for contacts."""
+
+from msgspec import Struct
+
+from gossamer.core.errors import Misuse
+
+
+class Params(Struct, frozen=True, kw_only=True):
+    neighbours: int = 3
+    "Peers each request goes to at each hop. neighbours ** ttl bounds what one request may cause."
+    ttl: int = 4
+    "Hops a request may travel."
+    answers: int = 5
+    "Contacts named in one answer."
+    acquaintances: int = 64
+    "Peers remembered as neighbourhood, most recently heard first."
+
+    def __post_init__(self) -> None:
+        if self.neighbours < 1 or self.ttl < 1 or self.answers < 1 or self.acquaintances < 1:
+            raise Misuse("neighbours, ttl, answers and acquaintances must each be at least 1")

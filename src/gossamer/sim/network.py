@@ -1,0 +1,121 @@
+"""What happens to a message between two machines. Every choice is a keyed draw, so a seed is a whole network history."""
+
+import math
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from gossamer.core.draws import BURST, DUPLICATE, LATENCY, LOSS, chance, fold
+from gossamer.core.errors import Misuse
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Message
+
+
+class Latency(Struct, frozen=True, kw_only=True):
+    """How long messages take. `spread` is relative: 0 keeps every message at `median_us`."""
+
+    median_us: int = 10_000
+    shape: str = "constant"
+    "constant · uniform (median ± spread × median) · exponential (that mean) · lognormal (sigma = spread)."
+    spread: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.shape not in ("constant", "uniform", "exponential", "lognormal"):
+            raise Misuse(f"latency shape {self.shape!r} is unknown: use constant, uniform, exponential or lognormal")
+        if self.median_us < 1 or self.spread < 0 or (self.shape == "uniform" and self.spread > 1):
+            raise Misuse("latency needs median_us of at least 1 and spread of at least 0 (uniform: at most 1)")
+
+    def draw_us(self, key: int) -> int:
+        u = chance(key, 0)
+        match self.shape:
+            case "uniform":
+                delay = self.median_us * (1 + self.spread * (2 * u - 1))
+            case "exponential":
+                delay = -math.log1p(-u) * self.median_us
+            case "lognormal":
+                normal = math.sqrt(-2 * math.log1p(-u)) * math.cos(2 * math.pi * chance(key, 1))
+                delay = self.median_us * math.exp(self.spread * normal)
+            case _:
+                delay = self.median_us
+        return max(1, round(delay))
+
+
+class Loss(Protocol):
+    """Decides which transmissions vanish. The key belongs to this one transmission."""
+
+    def lost(self, sender: Peer, target: Peer, key: int) -> bool: ...
+
+
+class Independent:
+    """Each transmission arrives with a probability that may depend on who sends to whom."""
+
+    def __init__(self, arrives: Callable[[Peer, Peer], float]) -> None:
+        self.arrives = arrives
+
+    def lost(self, sender: Peer, target: Peer, key: int) -> bool:
+        return bool(chance(key, target) >= self.arrives(sender, target))
+
+
+class GilbertElliott:
+    """Loss in bursts: each link is good or bad, changes state now and then, and loses more while bad."""
+
+    def __init__(self, seed: int, *, worsens: float, improves: float, good: float = 0.0, bad: float = 1.0) -> None:
+        for name, value in (("worsens", worsens), ("improves", improves), ("good", good), ("bad", bad)):
+            if not 0 <= value <= 1:
+                raise Misuse(f"{name} is a probability between 0 and 1, not {value}")
+        self.seed = seed
+        self.worsens, self.improves, self.good, self.bad = worsens, improves, good, bad
+        self.state: dict[tuple[Peer, Peer], tuple[bool, int]] = {}
+
+    def lost(self, sender: Peer, target: Peer, key: int) -> bool:
+        is_bad, count = self.state.get((sender, target), (False, 0))
+        link_key = fold(fold(fold(self.seed, BURST), sender), target)
+        turns = chance(link_key, count) < (self.improves if is_bad else self.worsens)
+        is_bad = is_bad != turns
+        self.state[sender, target] = (is_bad, count + 1)
+        return bool(chance(key, target) < (self.bad if is_bad else self.good))
+
+
+class Network:
+    """Latency, loss, duplication (reordering comes with latency) and partitions."""
+
+    def __init__(self, seed: int, latency: Latency, loss: Loss | None = None, duplicated: float = 0.0) -> None:
+        self.seed = seed
+        self.latency = latency
+        self.loss = loss
+        self.duplicated = duplicated
+        self.islands: dict[Peer, int] = {}
+        self.counter = 0
+        self.copies: dict[tuple[int, Peer, Peer], int] = {}
+
+    def split(self, *islands: range | list[Peer]) -> None:
+        """Partitions the network: peers of different islands cannot hear each other; unnamed ones are island 0."""
+        self.islands = {peer: number for number, island in enumerate(islands) for peer in island}
+
+    def heal(self) -> None:
+        self.islands = {}
+
+    def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
+        """After how many microseconds the message arrives: nowhere if lost, twice if duplicated."""
+        key = self._key(sender, target, message)
+        if self.islands and self.islands.get(sender, 0) != self.islands.get(target, 0):
+            return []
+        if self.loss is not None and self.loss.lost(sender, target, key):
+            return []
+        delays = [self.latency.draw_us(fold(fold(key, LATENCY), target))]
+        if self.duplicated and chance(fold(key, DUPLICATE), target) < self.duplicated:
+            delays.append(self.latency.draw_us(fold(fold(key, DUPLICATE), target)))
+        return delays
+
+    def _key(self, sender: Peer, target: Peer, message: Message) -> int:
+        """Event-bearing messages are keyed by event, sender and copy, so that a kernel can make the same draw."""
+        carried = getattr(message, "carried", None)
+        if carried is None:
+            self.counter += 1
+            return fold(fold(fold(self.seed, LOSS), self.counter), sender)  # type: ignore[no-any-return]
+        word = carried.event.id.word()
+        copy = self.copies.get((word, sender, target), 0)
+        self.copies[word, sender, target] = copy + 1
+        key = fold(fold(fold(self.seed, LOSS), word), sender)
+        return fold(key, copy) if copy else key  # type: ignore[no-any-return]

@@ -1,0 +1,29 @@
+"""Messages ↔ bytes: msgpack of tagged structs, checked once on the way in, trusted from then on."""
+
+from collections.abc import Iterable
+
+import msgspec
+from msgspec import Struct
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.machine import Message
+
+
+class Codec:
+    """Speaks a fixed set of message types."""
+
+    def __init__(self, types: Iterable[type[Struct]]) -> None:
+        union = None
+        for each in types:
+            union = each if union is None else union | each
+        self._encoder = msgspec.msgpack.Encoder()
+        self._decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)  # type: ignore[arg-type]
+
+    def encode(self, message: Message) -> bytes:
+        return self._encoder.encode(message)
+
+    def decode(self, data: bytes) -> Message:
+        try:
+            return self._decoder.decode(data)
+        except msgspec.DecodeError as wrong:
+            raise PeerFault(f"not a message: {wrong}") from wrong

@@ -1,0 +1,18 @@
+"""One Spark session for all tests: starting a second would cost more than most tests take."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    from gossamer.pipeline.session import spark_session  # here: tests without Spark should not wait for its import
+
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    with spark_session("local[2]", "gossamer-tests", log=log, conf={"spark.sql.shuffle.partitions": "2"}) as session:
+        yield session
