@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def test_the_bundled_runtime_starts_although_asked_for_a_module_it_lacks(
     monkeypatch.setenv("PATH", str(install("old", old) / "bin"))
     java.ensure_java()
     launcher = Path(os.environ["JAVA_HOME"], "bin", "java")
-    asked = [launcher, "-Dtext=two words", java.VECTOR, "-XshowSettings:properties", "-version"]
+    asked = [str(launcher), "-Dtext=two words", java.VECTOR, "-XshowSettings:properties", "-version"]
     run = subprocess.run(asked, capture_output=True, text=True, env=os.environ | {"PATH": "/bin:/usr/bin"})
     assert run.returncode == 0, run.stderr
     assert "text = two words" in run.stderr
@@ -119,7 +120,7 @@ def test_the_launcher_lands_in_the_users_cache_and_is_mended_there(tmp_path: Pat
 
 
 def test_a_cache_that_cannot_be_written_is_no_obstacle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(java.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     (tmp_path / "file").touch()
     home = java.write_launcher(tmp_path / "file")
     assert (home / "bin" / "java").is_file()

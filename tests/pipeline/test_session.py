@@ -9,14 +9,17 @@ import sys
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("pyspark")
+
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline import session
@@ -26,33 +29,41 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-SOURCE = str(session.PACKAGE.parent)
-
-QUIET = """
+IMPORTS = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
-from gossamer.core.errors import TransportDown
+sys.path.insert(0, sys.argv[1])  # not through PYTHONPATH, which executors would inherit
+from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline.session import spark_session
 from pyspark import SparkContext
+"""
+
+QUIET = """
 state = lambda: (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT), sorted(os.listdir()))
 before = state()
 try:
     with spark_session("spark://127.0.0.1:1"): pass
 except TransportDown as problem:
     print(problem)
+problems = []
 with spark_session("local[1]") as spark:
     print(spark.range(5).count(), spark.conf.get("spark.sql.session.timeZone"))
-    try:
-        spark.range(1).rdd.map(lambda row: 1 / 0).collect()
-    except Exception as problem:
-        print("ZeroDivisionError" in str(problem))
-print(state() == before, SparkContext._active_spark_context, SparkContext._gateway)
+    for fail in (lambda: spark.sql("select nobody"), spark.range(1).rdd.map(lambda row: 1 / 0).collect):
+        try:
+            fail()
+        except Exception as problem:
+            problems.append(problem)
+print("nobody" in str(problems[0]), "ZeroDivisionError" in str(problems[1]))
+print(state() == before, SparkContext._active_spark_context)
+"""
+
+BROKEN = """
+try:
+    with spark_session("local[1]", conf={"spark.driver.memory": "plenty"}): pass
+except Misuse as problem:
+    print(problem)
 """
 
 SHIPPED = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from gossamer.pipeline.session import spark_session
 def places(_):
     import os, gossamer.core.errors
     return gossamer.core.errors.__file__, os.getcwd()
@@ -62,18 +73,16 @@ with spark_session("local-cluster[2,1,1024]") as spark:
 """
 
 
-def run(script: str, folder: Path) -> "subprocess.CompletedProcess[str]":
+def run(script: str, scratch: Path) -> "subprocess.CompletedProcess[str]":
+    (elsewhere := scratch / "elsewhere").mkdir()
     env = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", *session.TOUCHED}}
-    command = [sys.executable, "-c", script, SOURCE]
-    return subprocess.run(command, cwd=folder, env=env | {"TMPDIR": str(folder)}, capture_output=True, text=True)
+    command = [sys.executable, "-c", IMPORTS + script, str(session.PACKAGE.parent)]
+    return subprocess.run(command, cwd=elsewhere, env=env | {"TMPDIR": str(scratch)}, capture_output=True, text=True)
 
 
 def soon(condition: Callable[[], bool]) -> bool:
-    """Whether it comes true: what Spark tells about jobs arrives a moment later."""
-    deadline = time.monotonic() + 30
-    while not (true := condition()) and time.monotonic() < deadline:
-        threading.Event().wait(0.02)
-    return true
+    """Whether it comes true within some 30 s: what Spark tells about jobs arrives a moment later."""
+    return any(condition() or threading.Event().wait(0.02) for _ in range(1500))
 
 
 def test_a_callers_session_is_used_and_never_stopped(spark: "SparkSession") -> None:
@@ -85,16 +94,8 @@ def test_a_callers_session_is_used_and_never_stopped(spark: "SparkSession") -> N
 
 
 def test_a_callers_session_is_found_from_another_thread(spark: "SparkSession") -> None:
-    found: list[Any] = []
-
-    def look() -> None:
-        with session.spark_session() as used:
-            found.append(used)
-
-    thread = threading.Thread(target=look)
-    thread.start()
-    thread.join()
-    assert found == [spark]
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(session.spark_session().__enter__).result() is spark
 
 
 def test_the_callers_settings_win_over_ours(spark: "SparkSession") -> None:
@@ -107,26 +108,24 @@ def test_progress_is_told_in_tasks(spark: "SparkSession") -> None:
     context = spark.sparkContext
     context.setJobGroup("counted", "four tasks")
     context.parallelize(range(8), 4).count()
+    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # how one leaves a group
     assert soon(lambda: session.done_tasks(context, "counted") == (4, 4))
     assert session.done_tasks(context, "unheard of") == (0, 0)
 
 
 def test_a_cancelled_group_fails_where_it_is_waited_for(spark: "SparkSession") -> None:
-    context, failures = spark.sparkContext, []
+    context = spark.sparkContext
 
     def wait_for_ever() -> None:
         context.setJobGroup("endless", "two tasks", interruptOnCancel=True)
-        try:
-            context.parallelize(range(2), 2).foreach(lambda _: time.sleep(600))
-        except Exception as problem:
-            failures.append(str(problem))
+        context.parallelize(range(2), 2).foreach(lambda _: time.sleep(60))
 
-    thread = threading.Thread(target=wait_for_ever)
-    thread.start()
-    assert soon(lambda: session.done_tasks(context, "endless") == (0, 2))
-    session.cancel(context, "endless")
-    thread.join(timeout=60)
-    assert "cancelled" in failures[0]
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(wait_for_ever)
+        assert soon(lambda: session.done_tasks(context, "endless") == (0, 2))
+        session.cancel(context, "endless")
+        with pytest.raises(Py4JJavaError, match="cancelled"):
+            waiting.result(timeout=60)
 
 
 @pytest.mark.parametrize("master", ["sc://host", "mesos://host:1", "localhost", "local-cluster", ""])
@@ -135,14 +134,9 @@ def test_what_is_no_master_is_misuse(master: str) -> None:
         session.check_master(master)
 
 
-@pytest.fixture
-def listening() -> Iterator[str]:
+def test_one_answering_master_is_enough() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
-        yield f"127.0.0.1:{server.getsockname()[1]}"
-
-
-def test_one_answering_master_is_enough(listening: str) -> None:
-    session.check_master(f"spark://127.0.0.1:1,{listening}")
+        session.check_master(f"spark://127.0.0.1:1,127.0.0.1:{server.getsockname()[1]}")
 
 
 @pytest.mark.parametrize("master", ["spark://127.0.0.1:1", "spark://name.invalid:7077", "spark://", "spark://a:b"])
@@ -151,34 +145,22 @@ def test_an_unreachable_master_is_told_in_one_sentence(master: str) -> None:
         session.check_master(master)
 
 
-def test_a_failed_block_keeps_the_log_and_says_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.tempfile, "tempdir", str(tmp_path))
-    with pytest.raises(ValueError, match="bad") as caught, session.scratch_folder() as kept:
-        raise ValueError("bad")
-    assert kept.is_dir()
-    assert str(kept) in caught.value.__notes__[0]
-    with pytest.raises(KeyboardInterrupt), session.scratch_folder():
-        raise KeyboardInterrupt
-    with session.scratch_folder():
-        pass
-    assert list(tmp_path.iterdir()) == [kept]
-
-
-def test_variables_and_ctrl_c_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_module_path_and_ctrl_c_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", "before")
     monkeypatch.delenv("SPARK_HOME", raising=False)
+    monkeypatch.setattr(sys, "path", ["first", "last"])
     handler = signal.getsignal(signal.SIGINT)
     with session.restored():
         os.environ |= {"JAVA_HOME": "during", "SPARK_HOME": "during"}
+        sys.path.insert(1, "/spark-1/userFiles-2/gossamer.zip")
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     assert (os.environ["JAVA_HOME"], os.environ.get("SPARK_HOME")) == ("before", None)
-    assert signal.getsignal(signal.SIGINT) == handler
+    assert (signal.getsignal(signal.SIGINT), sys.path) == (handler, ["first", "last"])
 
 
 def test_the_shipped_package_brings_its_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "pretended"
     (package / "inner" / "__pycache__").mkdir(parents=True)
-    (package / "inner" / "__pycache__" / "code.pyc").touch()
     (package / "__init__.py").touch()  # without one, importlib.resources would not look into a zip
     (package / "inner" / "code.py").touch()
     (package / "inner" / "figure.toml").write_text("size = 3")
@@ -196,16 +178,22 @@ def test_a_session_of_our_own_prints_nothing_and_leaves_nothing(tmp_path: Path) 
     assert script.stderr == ""
     told, counted, failed, left = script.stdout.splitlines()
     assert told.startswith("No Spark master answers at spark://127.0.0.1:1")
-    assert (counted, failed, left) == ("5 UTC", "True", "True None None")
+    assert (counted, failed, left) == ("5 UTC", "True True", "True None")
     assert not list(tmp_path.glob("gossamer-*"))
+
+
+def test_a_failed_start_is_told_in_one_sentence_and_leaves_its_log(tmp_path: Path) -> None:
+    script = run(BROKEN, tmp_path)
+    (log,) = tmp_path.glob("gossamer-*/spark.log")
+    assert (script.stdout, script.stderr) == (f"Spark did not start on local[1]: its log {log} says why.\n", "")
+    assert "plenty" in log.read_text()
 
 
 @pytest.mark.slow
 def test_executors_of_a_cluster_import_the_shipped_package(tmp_path: Path) -> None:
     script = run(SHIPPED, tmp_path)
     assert script.stderr == ""
-    places = [line.split() for line in script.stdout.splitlines()]
-    assert places
-    for module, folder in places:
+    for module, folder in map(str.split, script.stdout.splitlines()):
         assert "gossamer.zip/gossamer/core/errors.py" in module
         assert folder.startswith(str(tmp_path))  # not below the installed pyspark, which may be read-only
+    assert script.stdout

@@ -8,13 +8,15 @@ import hashlib
 import os
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
 import numba
 
-SHARED = ("gossamer.core.draws", "gossamer.parts.sampling", "gossamer.parts.infection")
+SHARED = ("gossamer.core.draws", "gossamer.core.tally", "gossamer.parts.sampling", "gossamer.parts.infection")
+ENTRY = "spread_many"
 
 
 def cache_folder() -> Path:
@@ -22,14 +24,10 @@ def cache_folder() -> Path:
 
 
 def _sources(kernel: str) -> list[ModuleType]:
+    """Every module whose functions may be called by the kernel, the kernel last: its names win."""
     rules = kernel.rpartition(".")[0] + ".rules"
-    modules = [import_module(name) for name in SHARED]
-    try:
-        modules.append(import_module(rules))
-    except ModuleNotFoundError as missing:
-        if missing.name != rules:
-            raise
-    return [*modules, import_module(kernel)]
+    names = [*SHARED, *([rules] if find_spec(rules) else []), kernel]
+    return [import_module(name) for name in names]
 
 
 def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
@@ -44,20 +42,21 @@ def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
 def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
     """The functions of a kernel module, compiled on first call; `parallel` uses every core Numba sees."""
     modules = _sources(kernel)
-    folder = cache_folder() / _fingerprint(modules, parallel)
     namespace: dict[str, Any] = {}
-    own: list[FunctionType] = []
     for module in modules:
         namespace.update(vars(module))
-        own += [it for it in vars(module).values() if isinstance(it, FunctionType) and it.__module__ == module.__name__]
+    own = {module.__name__ for module in modules}
+    functions = [it for it in namespace.values() if isinstance(it, FunctionType) and it.__module__ in own]
     namespace["prange"] = numba.prange
-    kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(folder)
+    kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder() / _fingerprint(modules, parallel))
     try:
-        for function in own:
+        for function in functions:
             moved = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
             moved.__module__ = kernel
             threaded = parallel and "prange" in function.__code__.co_names
-            namespace[function.__name__] = numba.njit(cache=function.__name__ == "spread_many", parallel=threaded, error_model="numpy")(moved)
+            # Only the entry is cached: a cached callee comes back as machine code that can no longer be inlined.
+            compiling = numba.njit(cache=function.__name__ == ENTRY, parallel=threaded, error_model="numpy")
+            namespace[function.__name__] = compiling(moved)
     finally:
         numba.config.CACHE_DIR = kept
     return namespace

@@ -9,6 +9,7 @@ import numpy as np
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import COLUMNS
 from gossamer.fast.compile import compiled
+from gossamer.parts.infection import scratch
 
 COUNT_ARRIVALS_UP_TO = 100_000
 "Counting every arriving copy needs a draw per message; beyond this many processes only new receptions are drawn for."
@@ -21,7 +22,8 @@ def tallies(
     plain = import_module(kernel)
     table = plain.tables(setting, publication, setting.processes <= COUNT_ARRIVALS_UP_TO)
     state = np.zeros(setting.processes, np.uint8)
+    room = scratch(len(table.block_low), len(setting.communities), plain.picks(setting))
     counts = np.zeros((len(seeds), len(setting.communities), len(COLUMNS)), np.int64)
     run = compiled(kernel, parallel=threads > 1)["spread_many"]
-    run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *plain.scratch(table), counts)
+    run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *room, counts)
     return counts

@@ -3,13 +3,20 @@
 Plain Python over arrays; `fast/` compiles it together with draws, a protocol's rules and its kernel.
 A process's byte says FRESH, DEAD, or in which round the event reached it (round + 1), so a round needs no queue:
 it scans for its own mark. All writes of one round write the same byte, which is why two threads may share the array.
+
+A protocol's kernel adds `tables(setting, publication, count_arrivals)`, a named tuple of arrays with at least the
+fields of `Ground`, and `round_of_block`, what the processes of a block do in one round.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gossamer.core.draws import STILLBORN, chance, draw, fold, lower_pick, upper_pick
+from gossamer.core.setting import Community
+from gossamer.core.tally import COLUMNS, LIVE, REACHED, ROUNDS_LAST
+from gossamer.parts.sampling import crashed
 
 FRESH = 0
 DEAD = 255
@@ -21,6 +28,9 @@ STAMPS = 1024
 
 prange = range
 "`fast/` puts Numba's own here."
+
+REASONS = 32
+"More than there are reasons to draw."
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
@@ -71,8 +81,8 @@ def lands(there: Any, peer: Any, loss_key: Any, reach: Any, counted: Any) -> Any
     return reach >= 1.0 or chance(loss_key, np.uint64(peer)) < reach
 
 
-def crash(seed: Any, community: Any, start: Any, size: Any, crashed: Any, state: Any) -> Any:
-    """Marks exactly `crashed` of a community's processes DEAD: a keyed walk that skips repeats."""
+def crash(seed: Any, community: Any, start: Any, size: Any, crashed: Any, state: Any) -> None:
+    """Marks exactly `crashed` of a community's processes DEAD: the walk of `draws.distinct`."""
     key = fold(fold(seed, np.uint64(STILLBORN)), np.uint64(community))
     index = ZERO
     span = np.uint64(size)
@@ -84,10 +94,8 @@ def crash(seed: Any, community: Any, start: Any, size: Any, crashed: Any, state:
         if state[first] != DEAD:
             state[first] = DEAD
             count += 1
-            if count == crashed:
-                break
         second = start + np.int64(lower_pick(z, span))
-        if state[second] != DEAD:
+        if count < crashed and state[second] != DEAD:
             state[second] = DEAD
             count += 1
 
@@ -100,7 +108,97 @@ def first_live(start: Any, size: Any, state: Any) -> Any:
     return -1
 
 
-def event_key(seed: Any, why: Any, publisher: Any, sequence: Any) -> Any:
-    """`Stack.key` without its last fold, for an experiment's event (incarnation 0)."""
-    word = fold(fold(np.uint64(publisher), ZERO), np.uint64(sequence))
-    return fold(fold(seed, np.uint64(why)), word)
+def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: Any,
+                   picked: Any, stamps: Any, serial: Any, counts: Any) -> Any:  # fmt: skip
+    """Every process of block `b` that the event reached in the last round acts, once and for all.
+
+    The kernel's own function takes this one's place when it is compiled. It writes `mark + 1` to whom it infects,
+    adds to `counts` (a row per community) and returns the last serial number it used on `stamps`."""
+    raise NotImplementedError
+
+
+def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
+           picked: Any, stamps: Any, counts: Any, tally: Any) -> None:  # fmt: skip
+    """One event, from its publisher until nobody new is reached; `tally` gets a row per community."""
+    state[:] = FRESH
+    stamps[:] = 0
+    counts[:] = 0
+    for c in range(len(table.size)):
+        crash(seed, c, table.start[c], table.size[c], table.crashed[c], state)
+        tally[c, LIVE] = table.size[c] - table.crashed[c]
+    publisher = first_live(table.start[home], table.size[home], state)
+    if publisher < 0:
+        return
+    state[publisher] = 1
+    word = fold(fold(np.uint64(publisher), ZERO), np.uint64(sequence))  # EventId.word() with incarnation 0
+    base = np.zeros(REASONS, np.uint64)
+    keys = np.zeros(REASONS, np.uint64)
+    for why in range(REASONS):
+        base[why] = fold(seed, np.uint64(why))
+        keys[why] = fold(base[why], word)
+    blocks = len(table.block_low)
+    serials = np.zeros(blocks, np.int64)
+    reached, before = 0, -1
+    mark = 1
+    while reached > before and mark <= LAST_MARK:
+        for b in prange(blocks):
+            serials[b] = round_of_block(b, mark, base, keys, table, state, picked[b], stamps[b], serials[b], counts[b])
+        before, reached = reached, 0
+        for b in range(blocks):
+            reached += counts[b, table.block_community[b], REACHED]
+        mark += 1
+    gather(counts, tally)
+
+
+def gather(counts: Any, tally: Any) -> None:
+    """Adds up the blocks' counts; the last round is the latest of theirs."""
+    for b in range(counts.shape[0]):
+        for c in range(counts.shape[1]):
+            for column in range(counts.shape[2]):
+                if column == ROUNDS_LAST:
+                    tally[c, column] = max(tally[c, column], counts[b, c, column])
+                elif column != LIVE:
+                    tally[c, column] += counts[b, c, column]
+
+
+def spread_many(seeds: Any, home: Any, sequence: Any, table: Any, state: Any,
+                picked: Any, stamps: Any, counts: Any, tallies: Any) -> None:  # fmt: skip
+    for run in range(len(seeds)):
+        spread(seeds[run], home, sequence, table, state, picked, stamps, counts, tallies[run])
+
+
+class Ground(NamedTuple):
+    """What every kernel's tables have: the communities, cut into blocks."""
+
+    start: Any
+    size: Any
+    crashed: Any
+    block_low: Any
+    block_high: Any
+    block_community: Any
+
+
+def ground(communities: Sequence[Community], stillborn: float) -> Ground:
+    blocks = [
+        (low, min(low + BLOCK, group.start + group.size), index)
+        for index, group in enumerate(communities)
+        for low in range(group.start, group.start + group.size, BLOCK)
+    ]
+    columns = np.array(blocks, np.int64).reshape(-1, 3).T.copy()
+    return Ground(
+        start=np.array([group.start for group in communities], np.int64),
+        size=np.array([group.size for group in communities], np.int64),
+        crashed=np.array([crashed(group.size, stillborn) for group in communities], np.int64),
+        block_low=columns[0],
+        block_high=columns[1],
+        block_community=columns[2],
+    )
+
+
+def scratch(blocks: int, communities: int, picks: int) -> tuple[Any, Any, Any]:
+    """Working room per block: picks, stamps, and counts per community."""
+    return (
+        np.zeros((blocks, picks + 1), np.int64),
+        np.zeros((blocks, STAMPS), np.int32),
+        np.zeros((blocks, communities, len(COLUMNS)), np.int64),
+    )

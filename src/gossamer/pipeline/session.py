@@ -21,9 +21,10 @@ from urllib.parse import urlsplit
 
 import pyspark
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
-from pyspark import SparkConf, SparkContext, SparkFiles
+from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 from pyspark.java_gateway import launch_gateway
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 from gossamer.core.errors import Misuse, TransportDown
@@ -115,20 +116,18 @@ def prepare_environment(master: str) -> None:
 @contextlib.contextmanager
 def started(conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
     """A session in this process's JVM, or in a new one that prints to `log`."""
-    spark_conf, gateway = SparkConf().setAll(list(conf.items())), None
-    with contextlib.ExitStack() as cleanup:
+    with log.open("ab") as sink, contextlib.ExitStack() as cleanup:
         try:
-            if SparkContext._gateway is None:
-                with log.open("ab") as sink:  # for the JVM alone: our own progress bar may be running meanwhile
-                    gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
+            spark_conf, gateway = SparkConf().setAll(list(conf.items())), None
+            if SparkContext._gateway is None:  # given `sink` itself, as our own progress bar may be using the terminal
+                gateway = launch_gateway(spark_conf, {"stdout": sink, "stderr": sink})  # type: ignore[no-untyped-call]
             context = SparkContext(conf=spark_conf, gateway=gateway)
             cleanup.callback(context.stop)
-            cleanup.callback(forget_folder, SparkFiles.getRootDirectory())
             # If the JVM hangs up first, this server would print a traceback.
             context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
             session = SparkSession(context)
             cleanup.callback(stop, session)
-        except (Py4JError, PySparkException):
+        except (Py4JError, PySparkException, OSError):
             kind = Misuse if conf["spark.master"].startswith("local") else TransportDown
             raise kind(f"Spark did not start on {conf['spark.master']}: its log {log} says why.") from None
         yield session
@@ -137,29 +136,30 @@ def started(conf: Mapping[str, str], log: Path) -> Iterator[SparkSession]:
 def stop(session: SparkSession) -> None:
     try:
         session.stop()
-    except Py4JError:  # the JVM died under us: let the next session start another
+    except (Py4JError, OSError):  # the JVM died under us: let the next session start another
         SparkSession._instantiatedSession = SparkSession._activeSession = None
         SparkContext._gateway = SparkContext._jvm = None
 
 
-def forget_folder(folder: str) -> None:
-    """Undo what a starting SparkContext, and shipping, did to the module path."""
-    sys.path[:] = [entry for entry in sys.path if not entry.startswith(folder)]
-
-
 @contextlib.contextmanager
 def restored() -> Iterator[None]:
-    """Afterwards the environment is as before, and so is Ctrl-C, which Spark takes over for good."""
+    """Afterwards the environment is as before, and so are the module path and Ctrl-C, which Spark takes for good."""
     before = {name: os.environ[name] for name in TOUCHED if name in os.environ}
     on_interrupt = signal.getsignal(signal.SIGINT)
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("DataFrame", "SQL")]
+    for logger in loggers:
+        logger.disabled = True  # they print to the terminal, as JSON, what the exception says too
     try:
         yield
     finally:
         for name in TOUCHED:
             os.environ.pop(name, None)
         os.environ.update(before)
+        sys.path[:] = [entry for entry in sys.path if "userFiles-" not in entry]  # what Spark calls a session's own
         with contextlib.suppress(ValueError, TypeError):  # not in the main thread; not a handler of Python's
             signal.signal(signal.SIGINT, on_interrupt)
+        for logger in loggers:
+            logger.disabled = False
 
 
 @functools.cache

@@ -1,14 +1,13 @@
 """Runs a setting on real machines, one per process, and counts from outside what the kernel counts in arrays."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from gossamer.core.draws import STILLBORN, distinct, fold
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Publish, Received, Subscribe
 from gossamer.core.setting import Publication, Setting, event_id
-from gossamer.core.stack import Stack
 from gossamer.core.tally import (
     ARRIVED,
     ARRIVED_UP,
@@ -21,6 +20,7 @@ from gossamer.core.tally import (
     SENT_UP,
 )
 from gossamer.parts.sampling import crashed
+from gossamer.protocols import Protocol
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
@@ -35,8 +35,9 @@ SCRAMBLED = Latency(median_us=ROUND_US, shape="lognormal", spread=1.0)
 class Layout:
     """Who is in which community."""
 
-    def __init__(self, setting: Setting) -> None:
+    def __init__(self, setting: Setting, climbs: bool) -> None:
         self.setting = setting
+        self.climbs = climbs
         self.starts = [community.start for community in setting.communities]
 
     def community(self, peer: Peer) -> int:
@@ -45,7 +46,7 @@ class Layout:
     def arrives(self, sender: Peer, target: Peer) -> float:
         """The chance that a transmission arrives, dynamic failures of the target included."""
         home = self.setting.communities[self.community(sender)]
-        inside = target in home.members
+        inside = not self.climbs or target in home.members
         return (home.success if inside else home.success_up) * (1.0 - self.setting.faults.unreached)
 
 
@@ -60,14 +61,14 @@ class Counting(Watcher):
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         home, there = self.layout.community(sender), self.layout.community(target)
-        self.rows[home][SENT_INTRA if home == there else SENT_UP] += 1
+        self.rows[home][SENT_UP if self.layout.climbs and home != there else SENT_INTRA] += 1
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         there = self.layout.community(peer)
         if type(given) is Received:
             self.rows[there][ARRIVED] += 1
             home = self.layout.community(given.peer)
-            if home != there:
+            if self.layout.climbs and home != there:
                 self.rows[home][ARRIVED_UP] += 1
             if not self.wants[there]:
                 self.rows[there][PARASITES] += 1
@@ -90,7 +91,7 @@ def stillborn(setting: Setting, seed: int) -> set[Peer]:
 
 
 def spread(
-    static_node: Callable[[Setting, Peer, int], Stack],
+    protocol: Protocol,
     setting: Setting,
     publication: Publication,
     seed: int,
@@ -99,7 +100,8 @@ def spread(
     watchers: Sequence[Watcher] = (),
 ) -> Counting:
     """One seeded run of one event, until nothing is left to happen."""
-    layout = Layout(setting)
+    static_node = protocol.static_node
+    layout = Layout(setting, protocol.climbs)
     counting = Counting(layout, setting.interested(publication.home))
     network = Network(seed, latency, Independent(layout.arrives))
     world = World(lambda me: static_node(setting, me, seed), network, [counting, *watchers], codec)
@@ -120,7 +122,7 @@ def spread(
 
 
 def tallies(
-    static_node: Callable[[Setting, Peer, int], Stack],
+    protocol: Protocol,
     setting: Setting,
     publication: Publication,
     seeds: Sequence[int],
@@ -128,4 +130,4 @@ def tallies(
     codec: Codec | None = None,
 ) -> list[list[list[int]]]:
     """One table per seed: a row per community, columns as in `core.tally`."""
-    return [spread(static_node, setting, publication, seed, latency, codec).rows for seed in seeds]
+    return [spread(protocol, setting, publication, seed, latency, codec).rows for seed in seeds]

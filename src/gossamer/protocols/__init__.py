@@ -1,0 +1,115 @@
+"""CATALOGUE: every protocol by name. Others join it through the entry-point group `gossamer.protocols`.
+
+An entry names modules by path; they are imported on first use, so that a live node never loads NumPy.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any, Literal, TypeAlias, get_args
+
+from msgspec import Struct
+
+from gossamer.core.errors import Misuse
+
+Role: TypeAlias = Literal["spread", "members", "search"]
+
+
+class Protocol(Struct, frozen=True, kw_only=True):
+    """Where a protocol's parts are."""
+
+    name: str
+    role: Role
+    says: str
+    "One line for people."
+    package: str
+    "The folder that holds params.py, messages.py, layer.py."
+    kernel: str | None = None
+    theory: str | None = None
+    presets: tuple[str, ...] = ()
+    "Class methods of Params that may stand in an experiment file as `preset`."
+    climbs: bool = False
+    "Whether messages between communities go up a hierarchy (and may be lost with `success_up`)."
+
+    @property
+    def params(self) -> type[Struct]:
+        return import_module(f"{self.package}.params").Params  # type: ignore[no-any-return]
+
+    @property
+    def messages(self) -> tuple[type[Struct], ...]:
+        union = import_module(f"{self.package}.messages").Message
+        return get_args(union) or (union,)
+
+    @property
+    def static_node(self) -> Any:
+        """`(setting, me, seed) -> Stack`: a node of an experiment with fixed views."""
+        return import_module(f"{self.package}.layer").static_node
+
+
+OWN = (
+    Protocol(
+        name="camcast",
+        role="spread",
+        says="gossip inside a topic's community, climb to super-topics; no parasites",
+        package="gossamer.protocols.camcast",
+        kernel="gossamer.protocols.camcast.kernel",
+        theory="gossamer.protocols.camcast.theory",
+        presets=("camcast", "damulticast", "live"),
+        climbs=True,
+    ),
+    Protocol(
+        name="gossip",
+        role="spread",
+        says="gossip broadcast, multicast or hierarchical broadcast: what CAMCAST is compared with",
+        package="gossamer.protocols.gossip",
+        kernel="gossamer.protocols.gossip.kernel",
+        presets=("broadcast", "multicast", "hierarchical"),
+    ),
+    Protocol(
+        name="flood",
+        role="spread",
+        says="tell everybody you know; the smallest protocol, and the worked example",
+        package="gossamer.protocols.flood",
+        kernel="gossamer.protocols.flood.kernel",
+    ),
+    Protocol(
+        name="scamp",
+        role="members",
+        says="partial views of about (c + 1) ln N members, made by subscriptions that wander",
+        package="gossamer.protocols.scamp",
+    ),
+    Protocol(
+        name="search",
+        role="search",
+        says="contacts of a topic, found by asking the neighbourhood",
+        package="gossamer.protocols.search",
+    ),
+)
+
+
+class Catalogue(Mapping[str, Protocol]):
+    """Our protocols, then those other packages registered."""
+
+    @cached_property
+    def _all(self) -> dict[str, Protocol]:
+        found = {protocol.name: protocol for protocol in OWN}
+        for entry in entry_points(group="gossamer.protocols"):
+            found.setdefault(entry.name, entry.load())
+        return found
+
+    def __getitem__(self, name: str) -> Protocol:
+        try:
+            return self._all[name]
+        except KeyError:
+            known = ", ".join(sorted(self._all))
+            raise Misuse(f"there is no protocol {name!r}: choose one of {known}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+
+CATALOGUE = Catalogue()
