@@ -47,7 +47,7 @@ def fold(key: Any, word: Any) -> Any:
     """A narrower key: `key` for this word only.
 
     SALT differs from GOLD, or fold(k, 0) would equal draw(k, 1). The word is spread over 64 bits first, or two small
-    numbers could change places: fold(1, 2) would equal fold(2, 1), seed 1 for reason 2 draw like seed 2 for reason 1."""
+    numbers could change places: fold(1, 2) would equal fold(2, 1), seed 1 with reason 2 draw as seed 2 with 1."""
     return mix((key ^ word * GOLD & MASK) + SALT & MASK)
 
 

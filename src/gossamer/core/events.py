@@ -1,13 +1,15 @@
 """Events, and how they travel."""
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
 
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.topics import Topic
 
 Attribute: TypeAlias = str | int | float | bool
+Hops: TypeAlias = Annotated[int, Meta(ge=0, le=2**32)]
+"Bounded where it comes in: a peer that sends the greatest number there is could not be answered with one more."
 
 
 class Event(Struct, frozen=True):
@@ -25,7 +27,7 @@ class Carried(Struct, frozen=True):
     """An event on its way: what the carriers add stands beside it."""
 
     event: Event
-    hops: int = 0
+    hops: Hops = 0
     route: tuple[Peer, ...] = ()
 
     def hop(self) -> "Carried":

@@ -19,4 +19,5 @@ class EventId(Struct, frozen=True, array_like=True, order=True):
 
     def word(self) -> int:
         """64 bits that stand for this id in draws."""
-        return fold(fold(self.publisher, self.incarnation), self.sequence)
+        word: int = fold(fold(self.publisher, self.incarnation), self.sequence)
+        return word

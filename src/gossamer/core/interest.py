@@ -1,6 +1,6 @@
 """What this node takes part in: topics it reads, topics it publishes on."""
 
-from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.topics import Hierarchy, Topic, remember
 
 
 class Interest:
@@ -31,7 +31,7 @@ class Interest:
         known = self._wanted.get(topic)
         if known is None:
             known = any(self.hierarchy.includes(mine, topic) for mine in self.subscribed)
-            self._wanted[topic] = known
+            remember(self._wanted, topic, known)
         return known
 
     def communities(self, topic: Topic) -> tuple[Topic, ...]:
@@ -39,5 +39,5 @@ class Interest:
         known = self._communities.get(topic)
         if known is None:
             known = tuple(mine for mine in self.mine() if self.hierarchy.includes(mine, topic))
-            self._communities[topic] = known
+            remember(self._communities, topic, known)
         return known

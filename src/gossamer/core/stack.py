@@ -219,7 +219,7 @@ class Stack:
             return False
         if self.interest.wants(event.topic):
             self.out.deliver(event, carried.hops)
-        elif not self.interest.communities(event.topic):
+        elif via != self.me and not self.interest.communities(event.topic):
             kind: Kind = "relay" if self.spread.relays else "parasite"
             self.out.note(kind, event=event.id, peer=via, topic=event.topic)
             return self.spread.relays

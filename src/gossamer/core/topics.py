@@ -2,19 +2,36 @@
 
 `.soccer.italy` is included in `.soccer`, which is included in the root `.`. A hierarchy may add
 further super-topics to a name, so inclusion is a directed acyclic graph, not only a tree.
-Topics are plain text everywhere (machines, wire, files); `topic()` is the one place that checks them.
+Topics are plain text everywhere (machines, wire, files): `topic()` checks our users' names and says what is wrong
+with them, the type's pattern checks our peers' names as they are decoded.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeAlias
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, TypeAlias, TypeVar
+
+from msgspec import Meta
 
 from gossamer.core.errors import Misuse
 
-Topic: TypeAlias = str
-
-ROOT: Topic = "."
 NAME_BYTES_MAX = 255
 SEGMENT_BYTES_MAX = 64
+ANSWERS_MAX = 10_000
+"Topics about which answers are remembered; peers may make up new ones without end."
+
+Topic: TypeAlias = Annotated[str, Meta(pattern=r"\A(\.|(\.[^.\s\x00-\x1f\x7f]{1,64})+)\Z", max_length=NAME_BYTES_MAX)]
+
+ROOT: Topic = "."
+
+Answer = TypeVar("Answer")
+
+
+def remember(answers: dict[Topic, Answer], name: Topic, answer: Answer) -> Answer:
+    """Keeps an answer for next time; a memory that is full starts afresh."""
+    if len(answers) >= ANSWERS_MAX:
+        answers.clear()
+    answers[name] = answer
+    return answer
 
 
 def topic(name: str) -> Topic:
@@ -23,7 +40,7 @@ def topic(name: str) -> Topic:
         return name
     if not name.startswith("."):
         raise Misuse(f"topic {name!r} must start with a dot, like '.{name.strip('. ') or 'soccer'}'")
-    if len(name.encode()) > NAME_BYTES_MAX:
+    if _bytes(name) > NAME_BYTES_MAX:
         raise Misuse(f"topic {name[:20]!r}… is longer than {NAME_BYTES_MAX} bytes: shorten it")
     for segment in name[1:].split("."):
         _check_segment(name, segment)
@@ -35,15 +52,19 @@ def _check_segment(name: str, segment: str) -> None:
         raise Misuse(f"topic {name!r} has an empty segment: write one name between two dots")
     if any(letter.isspace() or not letter.isprintable() for letter in segment):
         raise Misuse(f"topic {name!r} has a space or unprintable character in {segment!r}: use letters, digits, - or _")
-    if len(segment.encode()) > SEGMENT_BYTES_MAX:
+    if _bytes(segment) > SEGMENT_BYTES_MAX:
         raise Misuse(f"topic {name[:20]!r}… has a segment longer than {SEGMENT_BYTES_MAX} bytes: shorten it")
+
+
+def _bytes(text: str) -> int:
+    return len(text.encode(errors="replace"))  # half a surrogate pair is found to be unprintable, not to be an error
 
 
 def named_super(name: Topic) -> Topic | None:
     """The super-topic the name itself tells, or None for the root."""
     if name == ROOT:
         return None
-    return name[: name.rindex(".")] or ROOT
+    return name.rpartition(".")[0] or ROOT
 
 
 class Hierarchy:
@@ -53,44 +74,45 @@ class Hierarchy:
         self.further = {topic(name): tuple(map(topic, supers)) for name, supers in (further or {}).items()}
         self._ancestors: dict[Topic, tuple[Topic, ...]] = {}
         self._parents: dict[Topic, tuple[Topic, ...]] = {}
-        for name in self.further:
-            self._refuse_cycle(name)
+        self._refuse_cycles()
 
     def _stated(self, name: Topic) -> tuple[Topic, ...]:
         named = named_super(name)
         return (*(() if named is None else (named,)), *self.further.get(name, ()))
 
-    def _refuse_cycle(self, start: Topic) -> None:
-        trail: list[Topic] = []
-
-        def climb(name: Topic) -> None:
-            if name in trail:
-                cycle = " → ".join([*trail[trail.index(name) :], name])
-                raise Misuse(f"topics include each other in a circle: {cycle}; remove one of these parents")
-            trail.append(name)
-            for above in self._stated(name):
-                climb(above)
-            trail.pop()
-
-        climb(start)
+    def _refuse_cycles(self) -> None:
+        stated: dict[Topic, tuple[Topic, ...]] = {}
+        unvisited = list(self.further)
+        while unvisited:
+            name = unvisited.pop()
+            if name not in stated:
+                stated[name] = self._stated(name)
+                unvisited += stated[name]
+        try:
+            TopologicalSorter(stated).prepare()
+        except CycleError as found:
+            cycle = " → ".join(reversed(found.args[1]))
+            raise Misuse(f"topics include each other in a circle: {cycle}; remove one of these parents") from None
 
     def ancestors(self, name: Topic) -> tuple[Topic, ...]:
-        """Every topic that includes this one, nearest first, itself left out."""
+        """Every topic that includes this one, itself left out, nearest first: none before one that it includes."""
         known = self._ancestors.get(name)
         if known is None:
             found: dict[Topic, None] = {}
             level = self._stated(name)
             while level:
-                found.update(dict.fromkeys(level))
+                for above in level:  # its place is where the longest way up leads
+                    found.pop(above, None)
+                    found[above] = None
                 level = tuple(dict.fromkeys(above for each in level for above in self._stated(each)))
-            known = self._ancestors[name] = tuple(found)
+            known = remember(self._ancestors, name, tuple(found))
         return known
 
     def parents(self, name: Topic) -> tuple[Topic, ...]:
         """The direct super-topics. One that another of them already implies is left out."""
         known = self._parents.get(name)
         if known is None:
-            known = self._parents[name] = self.nearest(self._stated(name))
+            known = remember(self._parents, name, self.nearest(self._stated(name)))
         return known
 
     def nearest(self, names: Iterable[Topic]) -> tuple[Topic, ...]:

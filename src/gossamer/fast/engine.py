@@ -15,10 +15,21 @@ COUNT_ARRIVALS_UP_TO = 100_000
 "Counting every arriving copy needs a draw per message; beyond this many processes only new receptions are drawn for."
 
 
+def history(
+    kernel: str, setting: Setting, publication: Publication, seed: int, threads: int = 1
+) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    """One run's bytes, a byte per process: FRESH, DEAD, or the round that reached it + 1 (see `parts.infection`)."""
+    return _run(kernel, setting, publication, [seed], threads)[0]
+
+
 def tallies(
     kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int = 1
 ) -> np.ndarray[Any, np.dtype[np.int64]]:
     """One row per seed and community, columns as in `core.tally`."""
+    return _run(kernel, setting, publication, seeds, threads)[1]
+
+
+def _run(kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int) -> tuple[Any, Any]:
     plain = import_module(kernel)
     table = plain.tables(setting, publication, setting.processes <= COUNT_ARRIVALS_UP_TO)
     state = np.zeros(setting.processes, np.uint8)
@@ -26,4 +37,4 @@ def tallies(
     counts = np.zeros((len(seeds), len(setting.communities), len(COLUMNS)), np.int64)
     run = compiled(kernel, parallel=threads > 1)["spread_many"]
     run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *room, counts)
-    return counts
+    return state, counts

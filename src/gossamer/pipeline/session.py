@@ -193,5 +193,6 @@ def done_tasks(context: SparkContext, group: str) -> tuple[int, int]:
 
 
 def cancel(context: SparkContext, group: str) -> None:
-    """End the jobs of a group, from any thread. The thread that waits for them gets Spark's exception."""
+    """End the jobs of a group, from any thread. The thread that waits for them gets Spark's exception; let that not be
+    the main one, as py4j answers Ctrl-C in the middle of a call with a traceback on the terminal."""
     context.cancelJobGroup(group)

@@ -1,0 +1,72 @@
+"""The `gossamer` command. Each subcommand is a file: parse, call the library, render."""
+
+import sys
+from importlib import import_module
+
+import click
+
+from gossamer import __version__
+from gossamer.core.errors import GossamerError, TransportDown
+
+COMMANDS = {
+    "demo": "simulate a three-level network under crashes, with a report",
+    "simulate": "one run of an experiment, told as a story",
+    "sweep": "every point and run of an experiment, on Spark",
+    "reproduce": "every table, figure and headline claim of a paper",
+    "experiments": "the experiments that come with the package",
+}
+EXTRAS = {
+    "numpy": "sim",
+    "numba": "sim",
+    "matplotlib": "sim",
+    "jinja2": "sim",
+    "pyspark": "spark",
+    "pyarrow": "spark",
+    "pandas": "spark",
+}
+
+
+class Commands(click.Group):
+    """Loads a subcommand's file when it is used, and says every error in one sentence."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f"gossamer.cli.{name}").command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> None:
+        try:
+            super().invoke(ctx)
+        except TransportDown as problem:
+            _fail(str(problem), 1)
+        except GossamerError as problem:
+            _fail(str(problem), 2)
+        except ModuleNotFoundError as missing:
+            package = (missing.name or "").partition(".")[0]
+            if package not in EXTRAS:
+                raise
+            _fail(f'this command needs {package}: pip install "gossamer[{EXTRAS[package]}]"', 2)
+        except KeyboardInterrupt:
+            _fail("stopped", 130)
+
+
+def _fail(sentence: str, code: int) -> None:
+    click.echo(f"gossamer: {sentence}", err=True)
+    sys.exit(code)
+
+
+@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="gossamer")
+def main() -> None:
+    """Publish/subscribe without a broker, where an event only ever touches processes that want it.
+
+    Exit code: 0 fine, 1 the verdict is bad or something outside failed, 2 misuse, 130 stopped by Ctrl-C.
+    """

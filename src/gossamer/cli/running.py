@@ -1,0 +1,131 @@
+"""What the commands that run sweeps share: progress, tables, the report."""
+
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table as Shown
+
+from gossamer import __version__
+from gossamer.lab import figures
+from gossamer.lab.grid import Point
+from gossamer.lab.plan import estimate
+from gossamer.pipeline.summary import ALL, Line, summarise, write_csv
+from gossamer.pipeline.sweep import finished_trials, run_sweep, written_trials
+from gossamer.web import report
+from gossamer.web.report import Section, Table
+
+SHOWN = ("reception", "reliability", "climbed", "sent_intra", "sent_up", "parasites", "rounds_last", "memory")
+SHARES = ("reception", "reliability", "climbed")
+
+
+def sweep_with_progress(
+    console: Console, spark: SparkSession, made: Sequence[Point], source: str, folder: Path, out: Path
+) -> tuple[list[Line], list[tuple[str, str]]]:
+    """Runs what is missing under a progress bar, then writes summary.csv."""
+    told = estimate(made, finished_trials(folder))
+    left = told.trials - told.finished
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task(f"{source}: trials", total=left)
+        before, stop = written_trials(folder), threading.Event()
+
+        def watch() -> None:
+            while not stop.wait(0.5):
+                progress.update(bar, completed=written_trials(folder) - before)
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            run_sweep(spark, made, source, folder)
+        except KeyboardInterrupt:
+            kept = written_trials(folder) - before + told.finished
+            console.print(f"Stopped: {kept:,} of {told.trials:,} trials are kept; the same command goes on from there.")
+            raise
+        finally:
+            stop.set()
+            watching.join()
+    lines, failed = summarise(spark, folder, made)
+    write_csv(out / "summary.csv", lines)
+    return lines, failed
+
+
+def shown(line: Line) -> str:
+    """A mean with its interval, as people read it."""
+    if line.metric in SHARES:
+        return f"{line.mean:.2%} ± {line.ci95:.2%}"
+    digits = 0 if line.mean >= 1000 else 2
+    return f"{line.mean:,.{digits}f}" + (f" ± {line.ci95:,.{digits}f}" if line.ci95 else "")
+
+
+def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]) -> None:
+    """A row per point and community."""
+    metrics = [metric for metric in SHOWN if any(line.metric == metric for line in lines)]
+    swept = list(dict.fromkeys(field for point in made for field in point.swept))
+    table = Shown()
+    for column in (*swept, "topic", *metrics):
+        table.add_column(column, justify="left" if column in ("topic", "case") else "right")
+    for row in rows_of(lines, metrics, swept):
+        table.add_row(*row)
+    console.print(table)
+
+
+def rows_of(lines: Sequence[Line], metrics: Sequence[str], swept: Sequence[str]) -> list[list[str]]:
+    cells: dict[tuple[str, str], dict[str, str]] = {}
+    heads: dict[tuple[str, str], list[str]] = {}
+    for line in lines:
+        if line.group == ALL:
+            continue
+        key = (str(line.point), line.group)
+        heads[key] = [*(str(line.point.get(field, "")) for field in swept), line.group]
+        cells.setdefault(key, {})[line.metric] = shown(line)
+    return [[*heads[key], *(said.get(metric, "–") for metric in metrics)] for key, said in cells.items()]
+
+
+def experiment_figures(made: Sequence[Point], lines: Sequence[Line]) -> list[figures.Figure]:
+    """The plots an experiment file asks for."""
+    rows = [{name: getattr(line, name) for name in Line.__struct_fields__} for line in lines]
+    return [
+        figures.lines(
+            rows,
+            name=asked.name,
+            title=asked.title,
+            x=asked.x or next(iter(made[0].swept), ""),
+            metric=asked.metric,
+            groups=asked.groups or None,
+            by=asked.by,
+            x_label=asked.x_label,
+            y_label=asked.y_label,
+            caption=asked.caption,
+            log_x=asked.log_x,
+            log_y=asked.log_y,
+        )
+        for asked in made[0].spec.figures
+    ]
+
+
+def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str | None = None) -> Section:
+    head = made[0].spec.experiment
+    metrics = [metric for metric in SHOWN if any(line.metric == metric for line in lines)]
+    swept = list(dict.fromkeys(field for point in made for field in point.swept))
+    table = Table((*swept, "topic", *metrics), rows_of(lines, metrics, swept), note="Means ± 95 % confidence interval.")
+    return Section(title or head.name, head.about, figures=tuple(experiment_figures(made, lines)), table=table)
+
+
+def write_report(out: Path, made: Sequence[Point], source: str, lines: Sequence[Line]) -> Path:
+    """report.html and the figures of one experiment."""
+    head = made[0].spec.experiment
+    section = experiment_section(made, lines)
+    for figure in section.figures:
+        figures.save(figure, out / "figures")
+    facts = [
+        ("protocol", head.protocol),
+        ("runs per point", f"{head.runs:,}"),
+        ("seed", str(head.seed)),
+        ("version", __version__),
+        ("command", f"gossamer sweep {source} --out {out.name}"),
+    ]
+    return report.write(out / "report.html", f"Gossamer: {head.name}", head.about or head.name, facts, [section])

@@ -1,0 +1,68 @@
+"""gossamer sweep: every point and run, on Spark."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+
+from gossamer.cli.choosing import choosing, chosen
+from gossamer.cli.running import print_summary, sweep_with_progress, write_report
+from gossamer.lab.grid import points
+from gossamer.lab.plan import estimate
+from gossamer.pipeline.session import spark_session
+from gossamer.pipeline.sweep import finished_trials, outcomes_folder
+
+
+@click.command("sweep", epilog="Example: gossamer sweep camcast/fig15 --out out --master 'local[2]'")
+@click.argument("spec")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for outcomes, summary and report.")
+@click.option("--master", help="Spark master; default local[*].")
+@click.option("--runs", type=click.IntRange(1), help="Override the file's number of runs.")
+@choosing
+@click.option("--dry-run", is_flag=True, help="Say what it would take, and stop.")
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+def command(
+    spec: str,
+    out: Path,
+    master: str | None,
+    runs: int | None,
+    settings: tuple[str, ...],
+    seed: int | None,
+    engine: str | None,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """The whole grid of an experiment, every run of it. Can be stopped and started again: finished trials are kept.
+
+    Writes outcomes/*.parquet, summary.csv, report.html and the experiment's figures below --out.
+    On a cluster --out must be a folder all workers share.
+    """
+    console = Console(stderr=as_json)
+    raw, source = chosen(spec, settings, seed=seed, engine=engine, runs=runs)
+    made = points(raw, source)
+    if dry_run:
+        folder = out / "outcomes"
+        told = estimate(made, finished_trials(folder) if folder.is_dir() else frozenset())
+        if as_json:
+            click.echo(msgspec.json.encode(told).decode())
+            return
+        console.print(
+            f"{told.points} points, {told.trials:,} trials ({told.finished:,} already finished), "
+            f"about {told.cpu_s:,.0f} CPU seconds, {told.memory_bytes / 1e6:,.0f} MB for the largest trial."
+        )
+        return
+    folder = outcomes_folder(out)
+    with console.status("starting Spark …"), spark_session(master) as spark:
+        lines, failed = sweep_with_progress(console, spark, made, source, folder, out)
+    report = write_report(out, made, source, lines)
+    if as_json:
+        click.echo(msgspec.json.encode(lines).decode())
+    else:
+        print_summary(console, lines, made)
+        console.print(f"Summary: {out / 'summary.csv'} · report: {report}")
+    if failed:
+        error, shown = failed[0]
+        click.echo(f"gossamer: {len(failed)} trials failed, the first with {error} (see it with: {shown})", err=True)
+        sys.exit(1)

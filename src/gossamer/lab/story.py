@@ -1,0 +1,45 @@
+"""One trial told round by round: who heard of the event, and when."""
+
+import numpy as np
+from msgspec import Struct
+
+from gossamer.fast import engine as fast
+from gossamer.lab.grid import Point
+from gossamer.lab.trial import Outcome, run_trials, seed_of
+from gossamer.parts.infection import DEAD, FRESH
+from gossamer.protocols import CATALOGUE
+from gossamer.sim import engine as sim
+
+
+class Story(Struct, frozen=True):
+    """What one run did."""
+
+    groups: tuple[str, ...]
+    rounds: tuple[tuple[int, ...], ...]
+    "For each round, from 0, how many processes of each group heard of the event then."
+    outcomes: tuple[Outcome, ...]
+
+
+def tell(point: Point, run: int, source: str, threads: int = 1) -> Story:
+    """Runs one trial of a point's first event and keeps when each process was reached."""
+    spec = point.spec
+    setting = spec.setting()
+    publication = spec.publications()[0]
+    protocol = CATALOGUE[spec.experiment.protocol]
+    seed = seed_of(spec.experiment.seed, run)
+    outcomes = [each for each in run_trials(point, [run], source, threads) if each.event == publication.sequence]
+    if spec.experiment.engine == "kernel":
+        state = fast.history(str(protocol.kernel), setting, publication, seed, threads)
+        heard = [np.bincount(state[c.start : c.start + c.size], minlength=DEAD + 1) for c in setting.communities]
+        by_group = [counts[FRESH + 1 : DEAD] for counts in heard]
+    else:
+        delivered = sim.spread(protocol, setting, publication, seed).delivered
+        by_group = [
+            np.bincount([at for peer, at in delivered.items() if peer in c.members], minlength=1)
+            for c in setting.communities
+        ]
+    last = max((int(np.flatnonzero(counts)[-1]) for counts in by_group if counts.any()), default=-1)
+    rounds = tuple(
+        tuple(int(counts[at]) if at < len(counts) else 0 for counts in by_group) for at in range(last + 1)
+    )
+    return Story(tuple(c.topic for c in setting.communities), rounds, tuple(outcomes))

@@ -1,0 +1,27 @@
+"""Arrow and Spark schemas, derived from the struct that declares a row."""
+
+import typing
+from types import NoneType
+from typing import Any
+
+import pyarrow as pa
+from msgspec import Struct
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def arrow_schema(row: type[Struct]) -> pa.Schema:
+    """A column per field; a field that may be None is nullable."""
+    hints = typing.get_type_hints(row)
+    return pa.schema([_column(name, hints[name]) for name in row.__struct_fields__])
+
+
+def _column(name: str, hint: Any) -> pa.Field:
+    plain = [each for each in typing.get_args(hint) or (hint,) if each is not NoneType]
+    return pa.field(name, ARROW[plain[0]], nullable=NoneType in typing.get_args(hint))
+
+
+def spark_schema(row: type[Struct]) -> StructType:
+    return from_arrow_schema(arrow_schema(row))

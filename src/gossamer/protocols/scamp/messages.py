@@ -1,0 +1,78 @@
+"""What SCAMP nodes say to each other. What a message says of its sender it says of `peer`: nobody speaks for others."""
+
+from typing import TypeAlias
+
+from msgspec import Struct
+
+from gossamer.core.ids import Peer
+from gossamer.core.topics import Topic
+
+
+class Join(Struct, frozen=True, tag="scamp.join"):
+    """`who` subscribes. Walks on while `walk` steps are left; the node where it ends acts as the contact."""
+
+    topic: Topic
+    who: Peer
+    number: int
+    walk: int
+    lease_us: int
+    copies: int | None = None
+    "How many keepers a renewal wants; None: a newcomer, as many as the contact's view and c more."
+    degree: int = 0
+    "How many members the last node knows, for the next to weigh the step; 0: the step is not to be weighed."
+
+
+class Accept(Struct, frozen=True, tag="scamp.accept"):
+    """I act as the contact of your subscription of this number."""
+
+    topic: Topic
+    number: int
+
+
+class Forward(Struct, frozen=True, tag="scamp.forward"):
+    """A copy of a subscription, looking for a keeper."""
+
+    topic: Topic
+    who: Peer
+    number: int
+    hops: int
+    lease_us: int
+
+
+class Kept(Struct, frozen=True, tag="scamp.kept"):
+    """You are in my view now."""
+
+    topic: Topic
+
+
+class Gone(Struct, frozen=True, tag="scamp.gone"):
+    """I am not in this community (any more); hold `instead` in my place if one is named."""
+
+    topic: Topic
+    instead: Peer | None = None
+
+
+class Beat(Struct, frozen=True, tag="scamp.beat"):
+    """You are in my view; are you there?"""
+
+    topic: Topic
+
+
+class Here(Struct, frozen=True, tag="scamp.here"):
+    """I am."""
+
+    topic: Topic
+
+
+class Marks(Struct, frozen=True, tag="scamp.marks"):
+    """The count of the community, as far as I know it."""
+
+    topic: Topic
+    epoch: int
+    packed: bytes
+    last: int | None
+    answer: bool
+    "Whether the receiver shall answer with what it knows."
+
+
+Message: TypeAlias = Join | Accept | Forward | Kept | Gone | Beat | Here | Marks
