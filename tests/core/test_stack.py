@@ -262,10 +262,13 @@ def test_layers_are_told_once_of_each_community_joined_and_left() -> None:
     assert made.interest.mine() == (".a.b", ".a")
 
 
-def test_after_unsubscribing_events_are_parasites_again() -> None:
+def test_events_are_parasites_after_unsubscribing_and_wanted_after_subscribing_again() -> None:
     made, _ = node(".a")
+    assert Deliver(event(".a", 0), 1) in made.step(told(event(".a", 0)), 0)
     made.step(Unsubscribe(".a"), 0)
-    assert made.step(told(event(".a")), 0) == [Note("parasite", event=EventId(9, 0, 0), peer=9, topic=".a")]
+    assert made.step(told(event(".a", 1)), 0) == [Note("parasite", event=EventId(9, 0, 1), peer=9, topic=".a")]
+    made.step(Subscribe(".a"), 0)
+    assert Deliver(event(".a", 2), 1) in made.step(told(event(".a", 2)), 0)
 
 
 def test_subscribing_and_unsubscribing_leave_a_note() -> None:

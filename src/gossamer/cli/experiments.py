@@ -1,5 +1,7 @@
 """gossamer experiments: what is shipped."""
 
+from typing import Any
+
 import click
 import msgspec
 from rich.console import Console
@@ -13,17 +15,20 @@ from gossamer.lab.spec import read, shipped
 @click.option("--json", "as_json", is_flag=True, help="As JSON.")
 def command(as_json: bool) -> None:
     """The experiments that come with the package, by name."""
-    rows = []
+    rows: list[dict[str, Any]] = []
     for name in shipped():
         made = points(*read(name))
         head = made[0].spec.experiment
-        rows.append({"name": name, "protocol": head.protocol, "points": len(made), "runs": head.runs, "about": head.about})
+        rows.append(
+            {"name": name, "protocol": head.protocol, "points": len(made), "runs": head.runs, "about": head.about}
+        )
     if as_json:
         click.echo(msgspec.json.encode(rows).decode())
         return
-    table = Table()
-    for column in ("name", "protocol", "points", "runs", "about"):
-        table.add_column(column, justify="right" if column in ("points", "runs") else "left")
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("name", no_wrap=True)
+    table.add_column("trials", justify="right")
+    table.add_column("about")
     for row in rows:
-        table.add_row(*(str(value) for value in row.values()))
+        table.add_row(row["name"], f"{row['points'] * row['runs']:,}", row["about"])
     Console().print(table)

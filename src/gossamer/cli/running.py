@@ -1,8 +1,9 @@
 """What the commands that run sweeps share: progress, tables, the report."""
 
-import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import TypeVar
 
 from pyspark.sql import SparkSession
 from rich.console import Console
@@ -11,46 +12,58 @@ from rich.table import Table as Shown
 
 from gossamer import __version__
 from gossamer.lab import figures
+from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import estimate
-from gossamer.pipeline.summary import ALL, Line, summarise, write_csv
+from gossamer.pipeline.summary import summarise
 from gossamer.pipeline.sweep import finished_trials, run_sweep, written_trials
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
 SHOWN = ("reception", "reliability", "climbed", "sent_intra", "sent_up", "parasites", "rounds_last", "memory")
-SHARES = ("reception", "reliability", "climbed")
+BRIEF = ("reception", "reliability", "climbed", "sent_up", "parasites", "rounds_last")
+SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency")
+WIDE = 130
+"Columns of a terminal that has room for every metric with its interval."
+
+T = TypeVar("T")
 
 
 def sweep_with_progress(
-    console: Console, spark: SparkSession, made: Sequence[Point], source: str, folder: Path, out: Path
-) -> tuple[list[Line], list[tuple[str, str]]]:
-    """Runs what is missing under a progress bar, then writes summary.csv."""
+    console: Console, spark: SparkSession, made: Sequence[Point], source: str, folder: Path
+) -> tuple[list[list[Line]], list[tuple[str, str]]]:
+    """Runs what is missing under a progress bar, then summarises: lines per point, and the trials that failed."""
     told = estimate(made, finished_trials(folder))
-    left = told.trials - told.finished
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(f"{source}: trials", total=left)
-        before, stop = written_trials(folder), threading.Event()
+        bar = progress.add_task(f"{source}: trials", total=told.trials - told.finished)
+        before = written_trials(folder)
 
-        def watch() -> None:
-            while not stop.wait(0.5):
-                progress.update(bar, completed=written_trials(folder) - before)
+        def look() -> None:
+            progress.update(bar, completed=written_trials(folder) - before)
 
-        watching = threading.Thread(target=watch, daemon=True)
-        watching.start()
         try:
-            run_sweep(spark, made, source, folder)
+            in_background(spark, lambda: run_sweep(spark, made, source, folder), look)
         except KeyboardInterrupt:
             kept = written_trials(folder) - before + told.finished
             console.print(f"Stopped: {kept:,} of {told.trials:,} trials are kept; the same command goes on from there.")
             raise
-        finally:
-            stop.set()
-            watching.join()
-    lines, failed = summarise(spark, folder, made)
-    write_csv(out / "summary.csv", lines)
-    return lines, failed
+        progress.update(bar, description="summary")
+        return in_background(spark, lambda: summarise(spark, folder, made), lambda: None)
+
+
+def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[], None]) -> T:
+    """Spark works in a thread of its own: Ctrl-C in the midst of a call to the JVM would leave a traceback."""
+    with ThreadPoolExecutor(1) as pool:
+        doing = pool.submit(work)
+        try:
+            while not wait([doing], timeout=0.5).done:
+                look()
+        except KeyboardInterrupt:
+            spark.sparkContext.cancelAllJobs()
+            wait([doing])
+            raise
+        return doing.result()
 
 
 def shown(line: Line) -> str:
@@ -62,14 +75,15 @@ def shown(line: Line) -> str:
 
 
 def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]) -> None:
-    """A row per point and community."""
-    metrics = [metric for metric in SHOWN if any(line.metric == metric for line in lines)]
+    """A row per point and community; fewer metrics and no intervals where there is little room."""
+    wide = console.width >= WIDE
+    metrics = [metric for metric in (SHOWN if wide else BRIEF) if any(line.metric == metric for line in lines)]
     swept = list(dict.fromkeys(field for point in made for field in point.swept))
     table = Shown()
-    for column in (*swept, "topic", *metrics):
-        table.add_column(column, justify="left" if column in ("topic", "case") else "right")
+    for column in (*(field.rpartition(".")[2] for field in swept), "topic", *metrics):
+        table.add_column(column, justify="left" if column in ("topic", "case") else "right", no_wrap=True)
     for row in rows_of(lines, metrics, swept):
-        table.add_row(*row)
+        table.add_row(*(row if wide else [cell.partition(" ± ")[0] for cell in row]))
     console.print(table)
 
 

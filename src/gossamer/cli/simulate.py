@@ -21,7 +21,13 @@ BAR = 40
 @click.option("--run", default=0, show_default=True, type=click.IntRange(0), help="Which of the seeded runs.")
 @click.option("--json", "as_json", is_flag=True, help="The story as JSON.")
 def command(
-    spec: str, settings: tuple[str, ...], seed: int | None, engine: str | None, case: str | None, run: int, as_json: bool
+    spec: str,
+    settings: tuple[str, ...],
+    seed: int | None,
+    engine: str | None,
+    case: str | None,
+    run: int,
+    as_json: bool,
 ) -> None:
     """One run of an experiment: rounds, who got the event, messages, parasites.
 
@@ -73,7 +79,13 @@ def result_table(story: Story) -> Table:
         share = f"{each.reached:,} ({each.reached / each.live:.1%})" if each.live else "–"
         sent_up = f"{each.sent_up:,}" if each.climbs else "–"
         table.add_row(
-            each.group, f"{each.size:,}", f"{each.live:,}", share, f"{each.sent_intra:,}", sent_up, f"{each.parasites:,}"
+            each.group,
+            f"{each.size:,}",
+            f"{each.live:,}",
+            share,
+            f"{each.sent_intra:,}",
+            sent_up,
+            f"{each.parasites:,}",
         )
     return table
 
@@ -81,5 +93,9 @@ def result_table(story: Story) -> Table:
 def closing(console: Console, story: Story) -> None:
     messages = sum(each.sent_intra + each.sent_up for each in story.outcomes)
     parasites = sum(each.parasites for each in story.outcomes)
-    unwanted = "nobody received what it did not want" if parasites == 0 else f"{parasites:,} copies reached processes that did not want them"
+    unwanted = (
+        "nobody received what it did not want"
+        if parasites == 0
+        else f"{parasites:,} copies reached processes that did not want them"
+    )
     console.print(f"{messages:,} messages in {max(len(story.rounds) - 1, 0)} rounds; {unwanted}.")

@@ -12,6 +12,7 @@ from gossamer.cli.running import print_summary, sweep_with_progress, write_repor
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate
 from gossamer.pipeline.session import spark_session
+from gossamer.pipeline.summary import write_csv
 from gossamer.pipeline.sweep import finished_trials, outcomes_folder
 
 
@@ -55,7 +56,9 @@ def command(
         return
     folder = outcomes_folder(out)
     with console.status("starting Spark …"), spark_session(master) as spark:
-        lines, failed = sweep_with_progress(console, spark, made, source, folder, out)
+        by_point, failed = sweep_with_progress(console, spark, made, source, folder)
+    lines = [line for each in by_point for line in each]
+    write_csv(out / "summary.csv", lines)
     report = write_report(out, made, source, lines)
     if as_json:
         click.echo(msgspec.json.encode(lines).decode())

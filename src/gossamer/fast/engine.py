@@ -29,7 +29,9 @@ def tallies(
     return _run(kernel, setting, publication, seeds, threads)[1]
 
 
-def _run(kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int) -> tuple[Any, Any]:
+def _run(
+    kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int
+) -> tuple[Any, Any]:
     plain = import_module(kernel)
     table = plain.tables(setting, publication, setting.processes <= COUNT_ARRIVALS_UP_TO)
     state = np.zeros(setting.processes, np.uint8)

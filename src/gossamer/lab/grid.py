@@ -67,7 +67,7 @@ class _Swept(Struct, frozen=True):
 
 
 def _combinations(whole: _Swept) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    for case in whole.cases or [None]:  # type: ignore[list-item]
+    for case in whole.cases or [None]:
         named = {} if case is None else {"case": case}
         overrides = {} if case is None else whole.cases[case]
         for values in itertools.product(*whole.sweep.values()):

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct, field
 
 from gossamer.core.errors import Misuse, SpecError
-from gossamer.core.setting import Community, Faults, FaultKind, Publication, Setting
+from gossamer.core.setting import Community, FaultKind, Faults, Publication, Setting
 from gossamer.core.topics import Hierarchy, topic
 from gossamer.protocols import CATALOGUE
 
@@ -167,7 +167,9 @@ def _check_sense(spec: Spec) -> None:
     head = spec.experiment
     protocol = CATALOGUE[head.protocol]
     if protocol.kernel is None:
-        raise Misuse(f"experiment.protocol: {head.protocol} does not spread events by itself; use camcast, gossip or flood")
+        raise Misuse(
+            f"experiment.protocol: {head.protocol} does not spread events by itself; use camcast, gossip or flood"
+        )
     if not 1 <= head.runs <= RUNS_MAX:
         raise Misuse(f"experiment.runs must be between 1 and {RUNS_MAX:,}, not {head.runs}")
     if not 0 <= head.seed < 2**63:
@@ -232,9 +234,7 @@ def read(name: str) -> tuple[dict[str, Any], str]:
             text = path.read_text()
         except OSError as wrong:
             known = ", ".join(shipped())
-            raise SpecError(
-                f"cannot read {name} ({wrong.strerror or wrong}): give a path, or one of {known}"
-            ) from None
+            raise SpecError(f"cannot read {name} ({wrong.strerror or wrong}): give a path, or one of {known}") from None
         except UnicodeDecodeError:
             raise SpecError(f"{name} is not text: an experiment file is TOML") from None
     try:

@@ -39,7 +39,5 @@ def tell(point: Point, run: int, source: str, threads: int = 1) -> Story:
             for c in setting.communities
         ]
     last = max((int(np.flatnonzero(counts)[-1]) for counts in by_group if counts.any()), default=-1)
-    rounds = tuple(
-        tuple(int(counts[at]) if at < len(counts) else 0 for counts in by_group) for at in range(last + 1)
-    )
+    rounds = tuple(tuple(int(counts[at]) if at < len(counts) else 0 for counts in by_group) for at in range(last + 1))
     return Story(tuple(c.topic for c in setting.communities), rounds, tuple(outcomes))

@@ -62,7 +62,10 @@ def point_id(point: Point) -> str:
 
 def command_of(source: str, point: Point, run: int) -> str:
     """What to type to see this trial again."""
-    chosen = [("--case", value) if name == "case" else ("--set", f"{name}={_toml(value)}") for name, value in point.swept.items()]
+    chosen = [
+        ("--case", value) if name == "case" else ("--set", f"{name}={_toml(value)}")
+        for name, value in point.swept.items()
+    ]
     return shlex.join(["gossamer", "simulate", source, *itertools.chain(*chosen), "--run", str(run)])
 
 
@@ -155,4 +158,3 @@ def messages_expected(point: Point) -> int:
     setting = point.spec.setting()
     picks: int = import_module(str(CATALOGUE[point.spec.experiment.protocol].kernel)).picks(setting)
     return setting.processes * picks * point.spec.publish.events
-

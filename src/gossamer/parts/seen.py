@@ -4,7 +4,7 @@ from gossamer.core.ids import EventId
 
 
 class Seen:
-    """Remembers at least the last `limit` ids in two generations: when the young one is full, the old one is dropped."""
+    """Remembers at least the last `limit` ids in two generations; when the young one is full, the old one goes."""
 
     def __init__(self, limit: int = 100_000) -> None:
         self.limit = limit

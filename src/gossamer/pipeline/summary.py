@@ -6,47 +6,32 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.trial import Outcome, point_id
 from gossamer.pipeline.schemas import spark_schema
 
 Z95 = 1.959963984540054
-SHARES = ("reliability", "climbed")
+SHARES = ("reliability", "climbed", "crossed")
 "Metrics that are 0 or 1 in a run: their interval is Wilson's, which is honest near 0 and 1."
-ALL = "all"
-"The group of figures about the whole system."
-
-
-class Line(Struct, frozen=True):
-    """One row of summary.csv."""
-
-    point: dict[str, Any]
-    group: str
-    metric: str
-    mean: float
-    ci95: float
-    p50: float
-    p99: float
-    max: float
-    runs: int
 
 
 def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point]) -> DataFrame:
     """The outcomes of exactly these points and runs, each once, whatever else the folder holds."""
-    plan = [(point_id(point), point.spec.experiment.runs, point.name) for point in points]
-    wanted = spark.createDataFrame(plan, "id string, runs long, name string")
+    runs: dict[str, int] = {}
+    for point in points:
+        runs[point_id(point)] = max(runs.get(point_id(point), 0), point.spec.experiment.runs)
+    wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
     rows = spark.read.schema(spark_schema(Outcome)).parquet(str(folder))
     return (
         rows.withColumn("id", F.substring_index("trial", "-", 1))
         .join(F.broadcast(wanted), "id")
         .where(F.col("run") < F.col("runs"))
-        .withColumn("point", F.col("name"))
-        .drop("id", "runs", "name")
-        .dropDuplicates(["point", "trial", "event", "group", "error"])
+        .drop("runs")
+        .dropDuplicates(["trial", "event", "group", "error"])
     )
 
 
@@ -67,6 +52,7 @@ def measures_by_community(outcomes: DataFrame) -> DataFrame:
         "reception": F.when(live > 0, reached / live),
         "reliability": F.when(live > 0, (reached == live).cast("double")),
         "climbed": F.when(F.col("climbs"), (F.col("sent_up") > 0).cast("double")),
+        "crossed": F.when(F.col("climbs"), (F.col("arrived_up") > 0).cast("double")),
         "sent_intra": F.col("sent_intra"),
         "sent_up": F.when(F.col("climbs"), F.col("sent_up")),
         "arrived_up": F.when(F.col("climbs"), F.col("arrived_up")),
@@ -84,7 +70,7 @@ def measures_overall(outcomes: DataFrame) -> DataFrame:
     """The same for the whole system: a row per trial, event and metric."""
     totals = (
         outcomes.where("error is null")
-        .groupBy("point", "trial", "event")
+        .groupBy("id", "trial", "event")
         .agg(
             F.sum(F.col("sent_intra") + F.col("sent_up")).alias("messages"),
             F.sum("parasites").alias("parasites"),
@@ -95,13 +81,13 @@ def measures_overall(outcomes: DataFrame) -> DataFrame:
 
 
 def melted(rows: DataFrame, values: dict[str, Column], group: Column) -> DataFrame:
-    """(point, group, metric, value), without the values that do not apply."""
+    """(id, group, metric, value), without the values that do not apply."""
     pairs = F.array(
         *(F.struct(F.lit(name).alias("metric"), value.cast("double").alias("value")) for name, value in values.items())
     )
     return (
-        rows.select("point", group.alias("group"), F.explode(pairs).alias("pair"))
-        .select("point", "group", "pair.metric", "pair.value")
+        rows.select("id", group.alias("group"), F.explode(pairs).alias("pair"))
+        .select("id", "group", "pair.metric", "pair.value")
         .where("value is not null")
     )
 
@@ -116,7 +102,7 @@ def half_width(metric: Column, mean: Column, deviation: Column, runs: Column) ->
 
 def summarised(measures: DataFrame) -> DataFrame:
     """Means, intervals and percentiles over runs."""
-    grouped = measures.groupBy("point", "group", "metric").agg(
+    grouped = measures.groupBy("id", "group", "metric").agg(
         F.avg("value").alias("mean"),
         F.stddev_samp("value").alias("deviation"),
         F.percentile("value", F.lit(0.5)).alias("p50"),
@@ -125,22 +111,27 @@ def summarised(measures: DataFrame) -> DataFrame:
         F.count("value").alias("runs"),
     )
     ci95 = half_width(F.col("metric"), F.col("mean"), F.col("deviation"), F.col("runs"))
-    return grouped.withColumn("ci95", ci95).select(*Line.__struct_fields__)
+    return grouped.withColumn("ci95", ci95).drop("deviation")
 
 
-def summarise(spark: SparkSession, folder: Path, points: Sequence[Point]) -> tuple[list[Line], list[tuple[str, str]]]:
-    """The summary of a sweep, in the points' order, and (error, command) of each trial that failed."""
+def summarise(
+    spark: SparkSession, folder: Path, points: Sequence[Point]
+) -> tuple[list[list[Line]], list[tuple[str, str]]]:
+    """For each point its summary lines, and (error, command) of each trial that failed."""
     outcomes = read_outcomes(spark, folder, points).cache()
     measures = measures_by_community(outcomes).unionByName(measures_overall(outcomes))
-    order = {point.name: position for position, point in enumerate(points)}
-    rows = sorted(summarised(measures).collect(), key=lambda row: (order[row["point"]], row["group"], row["metric"]))
+    by_id: dict[str, list[dict[str, Any]]] = {}
+    for row in sorted(summarised(measures).collect(), key=lambda row: (row["id"], row["group"], row["metric"])):
+        said = row.asDict()
+        by_id.setdefault(said.pop("id"), []).append(said)
     failed = sorted((row["error"], row["command"]) for row in failed_trials(outcomes).collect())
     outcomes.unpersist()
-    return [Line(**{**row.asDict(), "point": msgspec.json.decode(row["point"])}) for row in rows], failed
+    return [[Line(point=point.swept, **said) for said in by_id.get(point_id(point), [])] for point in points], failed
 
 
 def write_csv(path: Path, lines: Sequence[Line]) -> None:
     """summary.csv, numbers with 9 significant digits; renamed into place when whole."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     kept = path.with_name(f".{path.name}")
     with kept.open("w", newline="") as file:
         table = csv.writer(file)

@@ -1,4 +1,4 @@
-"""What happens to a message between two machines. Every choice is a keyed draw, so a seed is a whole network history."""
+"""What happens to a message between two machines. Every choice is a keyed draw: a seed is a whole network history."""
 
 import math
 from collections.abc import Callable
@@ -27,7 +27,7 @@ class Latency(Struct, frozen=True, kw_only=True):
             raise Misuse("latency needs median_us of at least 1 and spread of at least 0 (uniform: at most 1)")
 
     def draw_us(self, key: int) -> int:
-        u = chance(key, 0)
+        u: float = chance(key, 0)
         match self.shape:
             case "uniform":
                 delay = self.median_us * (1 + self.spread * (2 * u - 1))
@@ -57,13 +57,17 @@ class Independent:
         return bool(chance(key, target) >= self.arrives(sender, target))
 
 
+def _refuse_improbable(**shares: float) -> None:
+    for name, value in shares.items():
+        if not 0 <= value <= 1:
+            raise Misuse(f"{name} is a probability between 0 and 1, not {value}")
+
+
 class GilbertElliott:
     """Loss in bursts: each link is good or bad, changes state now and then, and loses more while bad."""
 
     def __init__(self, seed: int, *, worsens: float, improves: float, good: float = 0.0, bad: float = 1.0) -> None:
-        for name, value in (("worsens", worsens), ("improves", improves), ("good", good), ("bad", bad)):
-            if not 0 <= value <= 1:
-                raise Misuse(f"{name} is a probability between 0 and 1, not {value}")
+        _refuse_improbable(worsens=worsens, improves=improves, good=good, bad=bad)
         self.seed = seed
         self.worsens, self.improves, self.good, self.bad = worsens, improves, good, bad
         self.state: dict[tuple[Peer, Peer], tuple[bool, int]] = {}
@@ -81,6 +85,7 @@ class Network:
     """Latency, loss, duplication (reordering comes with latency) and partitions."""
 
     def __init__(self, seed: int, latency: Latency, loss: Loss | None = None, duplicated: float = 0.0) -> None:
+        _refuse_improbable(duplicated=duplicated)
         self.seed = seed
         self.latency = latency
         self.loss = loss

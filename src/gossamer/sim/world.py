@@ -76,7 +76,11 @@ class World:
         if machine is None:
             return
         self.steps += 1
-        effects = machine.step(given, self.now_us)
+        try:
+            effects = machine.step(given, self.now_us)
+        except Exception as wrong:
+            wrong.add_note(f"process {peer} at {self.now_us} µs, given {given}")
+            raise
         for watcher in self.watchers:
             watcher.stepped(peer, given, effects, self.now_us)
         for effect in effects:
@@ -100,7 +104,7 @@ class World:
             elif type(what) is Received:
                 self._lost(what.peer, peer, what.message)
         if until_us is not None:
-            self.now_us = until_us
+            self.now_us = max(self.now_us, until_us)
 
     def _send(self, sender: Peer, effect: Send) -> None:
         data = None if self.codec is None else self.codec.encode(effect.message)
@@ -121,4 +125,5 @@ class World:
 
     def _push(self, when_us: int, peer: Peer, life: int, what: Given | Action) -> None:
         self._order += 1
+        when_us = max(when_us, self.now_us)  # what is late happens now: the clock never runs backwards
         heapq.heappush(self._heap, (when_us, self._order, peer, life, what))

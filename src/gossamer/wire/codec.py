@@ -1,6 +1,9 @@
 """Messages ↔ bytes: msgpack of tagged structs, checked once on the way in, trusted from then on."""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import or_
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -13,11 +16,9 @@ class Codec:
     """Speaks a fixed set of message types."""
 
     def __init__(self, types: Iterable[type[Struct]]) -> None:
-        union = None
-        for each in types:
-            union = each if union is None else union | each
+        union: Any = reduce(or_, types)
         self._encoder = msgspec.msgpack.Encoder()
-        self._decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)  # type: ignore[arg-type]
+        self._decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
 
     def encode(self, message: Message) -> bytes:
         return self._encoder.encode(message)
@@ -25,5 +26,5 @@ class Codec:
     def decode(self, data: bytes) -> Message:
         try:
             return self._decoder.decode(data)
-        except msgspec.DecodeError as wrong:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
             raise PeerFault(f"not a message: {wrong}") from wrong

@@ -62,9 +62,8 @@ def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> 
 
 def picks(setting: Setting) -> int:
     """The most targets one process chooses among at a time."""
-    return max(
-        max(rules.tells(g.size, g.params.fanout_extra, g.params.small), g.params.links) for g in setting.communities
-    )
+    told = [rules.tells(g.size, g.params.fanout_extra, g.params.small) for g in setting.communities]
+    return max(*told, *(int(g.params.links) for g in setting.communities))
 
 
 def memory(setting: Setting) -> list[float]:

@@ -40,6 +40,7 @@ class Camcast(Layer):
         self.params = params
         self.tuned_params: dict[Topic, Params] = {}
         self.pending: list[Event] = []
+        self.closing: dict[Topic, None] = {}
         node.spread = self
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -54,6 +55,7 @@ class Camcast(Layer):
 
     def publish(self, event: Event) -> None:
         """Spreads an event now, or once this node has found its place in the community."""
+        self.closing.pop(event.topic, None)
         if self.members.ready(event.topic):
             self.begin(event)
         elif len(self.pending) < PENDING_MAX:
@@ -63,10 +65,22 @@ class Camcast(Layer):
 
     def ready(self, topic: Topic) -> None:
         self._release(topic)
+        if topic in self.closing:
+            del self.closing[topic]
+            self.node._change(lambda: self.node.interest.publishing.pop(topic, None))
 
     def left(self, topic: Topic) -> None:
-        self._release(topic)
-        self.tuned_params.pop(topic, None)
+        """A publisher may go after one hand-over, but not before: while events wait it joins again, only for them."""
+        if any(event.topic == topic for event in self.pending):
+            self.closing[topic] = None
+            self.node._change(lambda: self.node.interest.publishing.setdefault(topic))
+        else:
+            self.tuned_params.pop(topic, None)
+
+    def leaving(self) -> None:
+        for event in self.pending:
+            self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
+        self.pending = []
 
     def _release(self, topic: Topic) -> None:
         waiting = [event for event in self.pending if event.topic == topic]
@@ -126,9 +140,9 @@ def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     node = Stack(me, seed, setting.hierarchy(), Seen())
     tables = []
     for ordinal, above in enumerate(home.supers):
-        members = setting.communities[above].members
+        there = setting.communities[above].members
         key = fold(fold(fold(seed, LINKS), ordinal), me)
-        tables.append([members.start + i for i in distinct(key, len(members), home.params.links)])
+        tables.append([there.start + i for i in distinct(key, len(there), home.params.links)])
     members = Static(node, {home.topic: home.members})
     Camcast(node, members=members, links=FixedLinks(tables), params=lambda topic: home.params)
     return node

@@ -16,6 +16,7 @@ from gossamer.core.topics import Topic
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.table import Table
 
 WIDEST_WAIT = 32
 "A search that finds nobody slows down to this many times `search_every_us`."
@@ -55,39 +56,6 @@ class Widen(Struct, frozen=True):
     generation: int
 
 
-class Table:
-    """Contacts above one community, towards one of its super-topics."""
-
-    def __init__(self, above: Topic) -> None:
-        self.above = above
-        self.found: Topic | None = None
-        self.entries: list[Peer] = []
-        self.failed: dict[Peer, None] = {}
-        self.wanted: list[Topic] = []  # the search's present scope; empty: no search under way
-        self.generation = 0
-        self.wait_us = 0
-        self.nonce = 0
-        self.answered: dict[Peer, None] = {}
-
-    def live(self) -> list[Peer]:
-        return [peer for peer in self.entries if peer not in self.failed]
-
-    def merge(self, found: Topic, peers: Sequence[Peer], most: int) -> bool:
-        """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything."""
-        before = (self.found, tuple(self.entries))
-        if found != self.found:
-            self.found, self.entries, self.failed = found, [], {}
-        fresh = [peer for peer in dict.fromkeys(peers) if peer not in self.entries]
-        for peer in fresh:
-            stale = next((old for old in self.entries if old in self.failed), None)
-            if stale is not None and len(self.entries) >= most:
-                self.entries.remove(stale)
-                del self.failed[stale]
-            if len(self.entries) < most:
-                self.entries.append(peer)
-        return (self.found, tuple(self.entries)) != before
-
-
 class Links(Layer):
     """One table per super-topic of each community this node is in."""
 
@@ -97,6 +65,7 @@ class Links(Layer):
         self.params = params
         self.by_topic: dict[Topic, dict[Topic, Table]] = {}
         self.generation = 0
+        self.keeps: dict[Topic, int] = {}
         super().__init__(node)
         search.knows.append(self.known_in)
         search.found.append(self.on_found)
@@ -125,13 +94,15 @@ class Links(Layer):
 
     def joined(self, topic: Topic) -> None:
         self.by_topic[topic] = {above: Table(above) for above in self.node.hierarchy.parents(topic)}
-        for table in self.by_topic[topic].values():
+        for table in tuple(self.by_topic[topic].values()):
             self.find(topic, table)
         self.generation += 1
+        self.keeps[topic] = self.generation
         self.out.timer(self.params(topic).keep_every_us, Keep(topic, self.generation))
 
     def left(self, topic: Topic) -> None:
         self.by_topic.pop(topic, None)
+        self.keeps.pop(topic, None)
 
     def peer_down(self, peer: Peer) -> None:
         for tables in self.by_topic.values():
@@ -159,7 +130,9 @@ class Links(Layer):
         table = self.by_topic.get(timer.topic, {}).get(timer.above)
         if table is None or timer.generation != table.generation or not table.wanted:
             return
-        scope = [table.above, *self.node.hierarchy.ancestors(table.above)]
+        parents = self.node.hierarchy.parents(table.above)
+        self.stand_in(timer.topic, table, parents)
+        scope = [table.above, *(self.node.hierarchy.ancestors(table.above) if len(parents) < 2 else ())]
         if table.live() and table.found is not None:
             scope = [each for each in scope if not self.node.hierarchy.includes(each, table.found)]
         if len(table.wanted) < len(scope):
@@ -170,9 +143,23 @@ class Links(Layer):
         if table.wanted:
             self.ask(timer.topic, table)
 
+    def stand_in(self, topic: Topic, table: Table, parents: Sequence[Topic]) -> None:
+        """A super-topic that seems empty and has several parents: events must climb to each, so each gets a table."""
+        tables = self.by_topic[topic]
+        for above in parents if len(parents) > 1 else ():
+            if above not in tables:
+                tables[above] = Table(above, instead_of=table.above)
+                self.find(topic, tables[above])
+
+    def drop_stand_ins(self, topic: Topic, for_topic: Topic) -> None:
+        tables = self.by_topic[topic]
+        for above in [above for above, table in tables.items() if table.instead_of == for_topic]:
+            del tables[above]
+            self.drop_stand_ins(topic, above)
+
     def on_found(self, found: Topic, peers: Sequence[Peer]) -> None:
         for topic, tables in self.by_topic.items():
-            for table in tables.values():
+            for table in tuple(tables.values()):
                 if found in table.wanted:
                     self.take(topic, table, found, peers)
 
@@ -185,6 +172,7 @@ class Links(Layer):
         changed = table.merge(found, peers, self.params(topic).links)
         if found == table.above:
             table.wanted = []
+            self.drop_stand_ins(topic, table.above)
         else:
             includes = self.node.hierarchy.includes
             table.wanted = [each for each in table.wanted if not includes(each, found)] or [table.above]
@@ -194,12 +182,13 @@ class Links(Layer):
     # -- KEEP_TABLE_UPDATED -----------------------------------------------------------------------------------
 
     def on_keep(self, timer: Keep) -> None:
-        if timer.topic not in self.by_topic or timer.generation > self.generation:
+        if self.keeps.get(timer.topic) != timer.generation:
             return
         params = self.params(timer.topic)
         self.out.timer(params.keep_every_us, timer)
         election = rules.election(self.members.size(timer.topic), params.electors, params.small)
-        for ordinal, table in enumerate(self.by_topic[timer.topic].values()):
+        for ordinal, table in enumerate(tuple(self.by_topic[timer.topic].values())):
+            table.trim(params.links)
             if not table.live():
                 self.find(timer.topic, table)
             elif rules.drawn(chance(self.node.key(KEEP, self.node.now_us), ordinal), election):
@@ -207,13 +196,18 @@ class Links(Layer):
 
     def check(self, topic: Topic, table: Table) -> None:
         """Asks every entry whether it is there, failed ones too: one that came back is a live entry again."""
+        if table.found is None or table.checking:
+            return
+        table.checking = True
         table.nonce = fold(self.node.key(KEEP, self.node.now_us), table.nonce)
-        table.answered = {}
-        self.out.send(table.entries, Probe(table.nonce))
+        table.probed, table.answered = tuple(table.entries), {}
+        self.out.send(table.probed, Probe(table.nonce, table.found))
         self.out.timer(self.params(topic).probe_patience_us, Check(topic, table.above, table.nonce))
 
     def on_probe(self, peer: Peer, probe: Probe) -> None:
-        self.out.send([peer], Alive(probe.nonce))
+        """A process that left the community is no link to it, alive or not: it keeps silent."""
+        if self.node.interest.takes_part(probe.topic):
+            self.out.send([peer], Alive(probe.nonce))
 
     def on_alive(self, peer: Peer, alive: Alive) -> None:
         for tables in self.by_topic.values():
@@ -225,14 +219,14 @@ class Links(Layer):
         table = self.by_topic.get(timer.topic, {}).get(timer.above)
         if table is None or table.nonce != timer.nonce:
             return
+        table.checking = False
         params = self.params(timer.topic)
-        newly_failed = [p for p in table.entries if p not in table.answered and p not in table.failed]
-        table.failed = {peer: None for peer in table.entries if peer not in table.answered}
+        newly_failed = table.judge()
         live = table.live()
         if table.found is None or not live:
             self.find(timer.topic, table)
         elif len(live) < params.links_low:
-            self.request(live, timer.topic, table, params.links - params.links_low)
+            self.request(live, timer.topic, table, max(1, params.links - params.links_low))
         elif len(live) < params.links:
             self.request(live[:1], timer.topic, table, params.links - len(live))
         elif rules.drawn(chance(self.node.key(ROTATE, timer.nonce), 0), params.rotation):
@@ -250,8 +244,9 @@ class Links(Layer):
         if not self.node.interest.takes_part(request.topic):
             return
         key = self.node.key(LINKS, fold(self.node.now_us, peer))
-        named = [p for p in self.members.sample(request.topic, request.count + 1, key) if p != peer][: request.count]
-        answer = Contacts(request.below, request.above, request.topic, tuple(named), rotate=request.rotate)
+        others = [other for other in self.members.about(request.topic) if other != peer]
+        named = tuple(others[i] for i in distinct(key, len(others), request.count))
+        answer = Contacts(request.below, request.above, request.topic, named, rotate=request.rotate)
         self.out.send([peer], answer)
 
     def on_contacts(self, peer: Peer, contacts: Contacts) -> None:

@@ -16,9 +16,10 @@ class Carry(Struct, frozen=True, tag="camcast.carry"):
 
 
 class Probe(Struct, frozen=True, tag="camcast.probe"):
-    """Are you there? (CHECK of Fig. 6)"""
+    """Are you there, and in this topic's community? (CHECK of Fig. 6)"""
 
     nonce: int
+    topic: Topic
 
 
 class Alive(Struct, frozen=True, tag="camcast.alive"):

@@ -28,7 +28,7 @@ class Params(Struct, frozen=True, kw_only=True):
     probe_patience_us: int = 1 * SECOND_US
     "How long a probed link may take to answer before it counts as failed."
     search_every_us: int = 1 * SECOND_US
-    "How long a search for super-topic contacts waits before it widens its scope; doubles up to 32 times while nobody answers."
+    "How long a search for super-topic contacts waits before it widens; doubles, up to 32 times this, while in vain."
     rotation: float = 0.1
     "The chance, each time links are looked after, that one live link is exchanged for another: spreads the load above."
 
@@ -59,5 +59,5 @@ class Params(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def live(cls) -> "Params":
-        """For networks in use: whole views and sure climbing while a community is small, e^-10 to stay below when not."""
+        """For networks in use: sure climbing and whole views in small communities, e^-10 to stay below in large ones."""
         return cls(electors=10.0, targets=4.0, links=4, links_low=3, small=32)

@@ -39,7 +39,7 @@ def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> 
 
 def picks(setting: Setting) -> int:
     """The most targets one process chooses among at a time."""
-    return max(g.params.neighbours for g in setting.communities)
+    return max(int(g.params.neighbours) for g in setting.communities)
 
 
 def memory(setting: Setting) -> list[float]:

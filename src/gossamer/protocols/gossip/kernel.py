@@ -94,7 +94,13 @@ def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: A
     """See `infection.round_of_block`: tell some of the cluster, and one process in some others."""
     c = table.block_community[b]
     offset, start, size, wants = table.offset, table.start, table.size, table.wants
-    clusters, audience, crosses, reach, all_tells = table.clusters, table.audience, table.crosses, table.reach[c], table.tells
+    clusters, audience, crosses, reach, all_tells = (
+        table.clusters,
+        table.audience,
+        table.crosses,
+        table.reach[c],
+        table.tells,
+    )
     for me in range(table.block_low[b], table.block_high[b]):
         if state[me] != mark:
             continue

@@ -25,33 +25,41 @@ class Params(Struct, frozen=True, kw_only=True):
     """One community's settings."""
 
     extra_copies: int = 1
-    "c: copies of a subscription beyond the contact's view. Views grow to (c + 1) ln N; higher: more crashes survived, more beats sent."
-    indirection: int = 8
-    "Hops a join walks before a contact acts on it. Longer: the contact is nearer to uniform (views nearer to (c + 1) ln N), joining slower."
+    """c: copies of a subscription beyond the contact's view. Views grow to (c + 1) ln N. Higher: more crashes
+    survived, more beats sent."""
+    indirection: int = 5
+    """Steps a join walks before a contact acts on it. More: the contact is nearer to uniform and views nearer to
+    (c + 1) ln N, joining slower. 0: whoever the search named acts."""
     forwards_max: int = 32
-    "Hops a copy of a subscription may travel before it is kept where it is. Longer: views more even, joins costlier."
+    """Hops a copy of a subscription may travel; it stays where the last one takes it. More: views more even, joins
+    costlier."""
     lease_us: int = 60 * SECOND_US
-    "How long a subscription is good for. Shorter: views are shuffled and islands found sooner, at one join's cost each time."
-    first_lease_us: int = 10 * SECOND_US
-    "The same for a newcomer's first subscription; each one after it lasts twice as long, up to lease_us. Shorter: islands formed while everybody started at once grow together sooner."
+    """How long a subscription is good for. Shorter: views are shuffled and islands found sooner, at the cost of a
+    join each time."""
+    first_lease_us: int = 6 * SECOND_US
+    """The same for a newcomer's first subscription; each later one lasts twice as long, up to lease_us. Shorter:
+    islands that formed while everybody started at once grow together sooner."""
     beat_every_us: int = 3 * SECOND_US
-    "How often view members are asked for a sign of life. Shorter: the dead are noticed sooner, at two messages per view entry."
+    """How often view members are asked for a sign of life. Shorter: the dead are noticed sooner, at two messages per
+    view entry."""
     beats_missed: int = 3
-    "A peer silent for this many beats is dropped. Higher: fewer false alarms on lossy links, slower to notice."
+    "A peer silent for this many beats is dropped. More: fewer false alarms on lossy links, slower to notice."
     isolated_us: int = 15 * SECOND_US
-    "A node that hears no beat for this long is in nobody's view and joins again."
+    "A node that hears no beat for this long is in nobody's view and joins again. Longer than beats_missed beats."
     patience_us: int = 1 * SECOND_US
-    "How long to wait for an answer of the search, and again for the contact's. At least a few round trips."
+    "How long to wait for the search's answer, and again for the contact's: several times the walk of a join."
     tries: int = 3
-    "After this many unanswered attempts a node takes its place alone. Higher: surer to find the others first, slower to start a community."
+    """After this many unanswered attempts a node takes its place alone. More: surer to find the others first, slower
+    to found a community."""
     patience_max_us: int = 16 * SECOND_US
     "A lone node asks ever more rarely, down to once in this long."
     view_max: int = 256
-    "Bound of the view, and of the in-view; generous, since (c + 1) ln N stays far below."
+    "Bound of the view, and of the in-view: generous, (c + 1) ln N stays far below."
     size_every_us: int = SECOND_US // 2
-    "How often a node exchanges marks with a member to count the community. An epoch needs about 10 + log2 N of these exchanges."
+    "How often a node exchanges marks with a member to count the community; an epoch should see 16 exchanges or more."
     epoch_us: int = 8 * SECOND_US
-    "How long one count lasts; members that left are forgotten after one to two epochs. Shorter: fresher, but large communities are counted short."
+    """How long one count lasts. Members that left are forgotten after one to two epochs. Shorter: fresher, but large
+    communities are counted short."""
 
     def __post_init__(self) -> None:
         if self.extra_copies < 0 or self.indirection < 0:

@@ -1,10 +1,11 @@
-"""One community as a node knows it: whom it holds, who holds it, and how far its own joining has come."""
+"""One community as a node knows it: whom it holds, who holds it, and how far its own subscription has come."""
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
+from gossamer.protocols.scamp.params import Params
 
 Phase: TypeAlias = Literal["asking", "joining", "settled"]
 "asking: the search looks for a contact · joining: one was told · settled: one accepted."
@@ -14,37 +15,37 @@ class Held(Struct):
     """A view entry."""
 
     number: int
-    "The subscription it came with."
+    "The subscription it came with; 0: it came without one."
     until_us: int
-    "When that subscription's lease ends."
+    "When its lease ends."
     heard_us: int
     "The last sign of life."
 
 
 class View:
-    """Plain state; `layer.py` decides."""
+    """Plain state; the layers decide."""
 
-    def __init__(self, life: int, now_us: int, patience_us: int, lease_us: int) -> None:
+    def __init__(self, life: int, now_us: int, params: Params) -> None:
         self.life = life
         self.held: dict[Peer, Held] = {}
         self.holders: dict[Peer, int] = {}  # the in-view: when each was last heard
         self.beaten_us = now_us
-        # the subscription under way
+        # our own subscription
         self.phase: Phase = "asking"
-        self.number = 0
         self.generation = 0
+        self.number = 0
         self.tries = 0
-        self.patience_us = patience_us
-        self.lease_us = lease_us
+        self.settled_us = now_us
+        self.patience_us = params.patience_us
+        self.lease_us = params.first_lease_us
         self.ready = False
 
     def known(self) -> list[Peer]:
         """Every member known: those held, then those that hold us."""
         return [*self.held, *(peer for peer in self.holders if peer not in self.held)]
 
-    def others(self, *besides: Peer) -> list[Peer]:
-        """The view without some."""
-        return [peer for peer in self.held if peer not in besides]
+    def others(self, besides: Peer) -> list[Peer]:
+        return [peer for peer in self.held if peer != besides]
 
     def holds_us(self, peer: Peer, now_us: int, most: int) -> None:
         """Notes a holder; when there are too many, the one silent for longest is forgotten."""

@@ -1,0 +1,102 @@
+"""gossamer reproduce: a paper's tables, figures and claims, run again and judged."""
+
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table as Shown
+
+from gossamer import __version__
+from gossamer.cli.running import experiment_section, sweep_with_progress
+from gossamer.lab import figures
+from gossamer.lab.book import Book, Line
+from gossamer.lab.claims import Claim
+from gossamer.lab.grid import Point, points
+from gossamer.lab.papers import NAMES, Paper, paper
+from gossamer.lab.spec import read
+from gossamer.pipeline.session import spark_session
+from gossamer.pipeline.summary import write_csv
+from gossamer.pipeline.sweep import outcomes_folder
+from gossamer.web import report
+from gossamer.web.report import Section, Table
+
+COLOURS = {"reproduced": "green", "differs": "yellow", "cannot be compared": "dim"}
+
+
+@click.command("reproduce", epilog="Example: gossamer reproduce camcast --out out")
+@click.argument("name", metavar="{damulticast,camcast,all}")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for claims, figures and report.")
+@click.option("--master", help="Spark master; default local[*].")
+@click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say, 1000.")
+@click.option("--json", "as_json", is_flag=True, help="The claims as JSON.")
+def command(name: str, out: Path, master: str | None, runs: int | None, as_json: bool) -> None:
+    """Every table, figure and headline claim of a paper.
+
+    Writes claims.json (a verdict per claim), summary.csv per experiment, figures and report.html below --out/NAME.
+    Can be stopped and started again: finished trials are kept.
+    """
+    console = Console(stderr=as_json)
+    asked = [paper(each) for each in (NAMES if name == "all" else (name,))]
+    judged: list[Claim] = []
+    with console.status("starting Spark …"), spark_session(master) as spark:
+        for each in asked:
+            folder = outcomes_folder(out / each.name)
+            made = {exp: _points(exp, runs) for exp in each.experiments}
+            flat = [point for of_one in made.values() for point in of_one]
+            by_point, failed = sweep_with_progress(console, spark, flat, each.name, folder)
+            if failed:
+                raise click.ClickException(
+                    f"{len(failed)} trials failed, the first with {failed[0][0]}: {failed[0][1]}"
+                )
+            claims = conclude(each, made, by_point, out / each.name)
+            judged += claims
+            print_claims(console, each, claims, out / each.name)
+    if as_json:
+        click.echo(msgspec.json.encode(judged).decode())
+
+
+def _points(experiment: str, runs: int | None) -> list[Point]:
+    raw, source = read(experiment)
+    if runs is not None:
+        raw["experiment"]["runs"] = runs
+    return points(raw, source)
+
+
+def conclude(each: Paper, made: dict[str, list[Point]], by_point: list[list[Line]], out: Path) -> list[Claim]:
+    """From summaries to claims.json, figures and report.html."""
+    rest = iter(by_point)
+    lines = {exp: [line for _ in of_one for line in next(rest)] for exp, of_one in made.items()}
+    book = Book(lines)
+    claims = each.claims(book)
+    sections = [Section("Claims", "Each number or statement of the paper, beside ours.", claims=claims)]
+    for part in each.analysis(book):
+        table = Table(part.columns, part.rows) if part.rows else None
+        sections.append(Section(part.title, part.text, figures=part.figures, table=table))
+    for exp, of_one in made.items():
+        write_csv(out / "summaries" / f"{exp.rpartition('/')[2]}.csv", lines[exp])
+        sections.append(experiment_section(of_one, lines[exp], title=exp))
+    for section in sections:
+        for figure in section.figures:
+            figures.save(figure, out / "figures")
+    (out / "claims.json").write_bytes(msgspec.json.format(msgspec.json.encode(claims), indent=1))
+    runs = max(point.spec.experiment.runs for of_one in made.values() for point in of_one)
+    facts = [
+        ("runs per point", f"{runs:,}"),
+        ("trials", f"{sum(point.spec.experiment.runs for of_one in made.values() for point in of_one):,}"),
+        ("version", __version__),
+        ("command", f"gossamer reproduce {each.name} --out {out.parent.name}"),
+    ]
+    report.write(out / "report.html", f"Reproducing {each.title}", each.lead, facts, sections)
+    return claims
+
+
+def print_claims(console: Console, each: Paper, claims: list[Claim], out: Path) -> None:
+    table = Shown(title=each.title, title_justify="left")
+    for column in ("claim", "ours", "verdict"):
+        table.add_column(column)
+    for claim in claims:
+        table.add_row(claim.id, claim.ours, f"[{COLOURS[claim.verdict]}]{claim.verdict}[/]")
+    console.print(table)
+    counts = [f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in COLOURS]
+    console.print(f"{' · '.join(counts)}. Reasons and plots: {out / 'report.html'}")

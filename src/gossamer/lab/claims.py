@@ -1,0 +1,58 @@
+"""Claims: statements of a paper, beside what we measured."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from gossamer.lab.book import Line
+
+Verdict: TypeAlias = Literal["reproduced", "differs", "cannot be compared"]
+
+
+class Claim(Struct, frozen=True, kw_only=True):
+    """One number or statement of a paper, and our verdict on it."""
+
+    id: str
+    where: str
+    paper_says: str
+    ours: str
+    ci95: float | None = None
+    runs: int | None = None
+    verdict: Verdict
+    why: str
+
+
+def verdict(holds: bool) -> Verdict:
+    return "reproduced" if holds else "differs"
+
+
+def number(value: float) -> str:
+    """As people write it: enough digits, not more."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def share(value: float) -> str:
+    return f"{value:.2%}"
+
+
+def printed(
+    id: str, where: str, paper_says: str, paper: float, line: Line, tolerance: float, differs_because: str
+) -> Claim:
+    """A printed number: reproduced if ours is within a stated relative tolerance or its own interval of it."""
+    off = line.mean / paper - 1
+    holds = abs(line.mean - paper) <= max(tolerance * paper, line.ci95)
+    reason = f"Ours is {off:+.2%} from the printed number; within {tolerance:.1%} counts as reproduced."
+    return Claim(
+        id=id,
+        where=where,
+        paper_says=paper_says,
+        ours=number(line.mean),
+        ci95=line.ci95,
+        runs=line.runs,
+        verdict=verdict(holds),
+        why=reason if holds else f"{reason} {differs_because}",
+    )
+
+
+def incomparable(id: str, where: str, paper_says: str, why: str) -> Claim:
+    return Claim(id=id, where=where, paper_says=paper_says, ours="–", verdict="cannot be compared", why=why)

@@ -1,0 +1,148 @@
+"""The views: what a node does for the subscriptions of others (SCAMP's contact, forwarding and unsubscription rules).
+
+Invariant: a view never holds this node, never more than `view_max` peers, and whoever is held is told so.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gossamer.core.draws import JOIN, chance, distinct, fold
+from gossamer.core.ids import Peer
+from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import Topic
+from gossamer.protocols.scamp import rules
+from gossamer.protocols.scamp.messages import Accept, Forward, Gone, Join, Kept
+from gossamer.protocols.scamp.params import Params
+from gossamer.protocols.scamp.view import Held, View
+
+
+class Keeping(Layer):
+    """One view per community this node is in."""
+
+    def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
+        self.params = params
+        self.views: dict[Topic, View] = {}
+        self.greets: list[Callable[[Peer, Topic], None]] = []
+        self.count = 0
+        super().__init__(node)
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {Join: self.on_join, Forward: self.on_forward, Kept: self.on_kept, Gone: self.on_gone}
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    def joined(self, topic: Topic) -> None:
+        self.views[topic] = View(self.fresh(), self.node.now_us, self.params(topic))
+
+    def left(self, topic: Topic) -> None:
+        view = self.views.pop(topic, None)
+        if view is None:
+            return
+        for holder, heir in rules.farewell([*view.holders], [*view.held], self.params(topic).extra_copies):
+            self.out.send([holder], Gone(topic, heir))
+        self.out.send([peer for peer in view.held if peer not in view.holders], Gone(topic))
+
+    def leaving(self) -> None:
+        for topic in tuple(self.views):
+            self.left(topic)
+
+    def peer_down(self, peer: Peer) -> None:
+        for view in self.views.values():
+            view.drop(peer)
+
+    # -- subscriptions of others --------------------------------------------------------------------------------
+
+    def on_join(self, peer: Peer, join: Join) -> None:
+        """Walks the subscription on, or acts on it as its contact."""
+        view = self.member(peer, join.topic)
+        if view is None or join.who == self.node.me:
+            return
+        around = [other for other in view.known() if other != join.who]
+        if rules.steps_back(chance(self.fresh_key(JOIN), 0), join.degree, len(around)):
+            self.out.send([peer], replace(join, walk=max(0, join.walk - 1), degree=0))
+        elif join.walk > 0 and around:
+            walk = min(join.walk, self.params(join.topic).indirection) - 1
+            self.out.send([self.one_of(around)], replace(join, walk=walk, degree=len(around)))
+        else:
+            self.out.send([join.who], Accept(join.topic, join.number))
+            self.greet(join.who, join.topic)
+            self.spread_copies(join, view)
+
+    def spread_copies(self, join: Join, view: View) -> None:
+        params = self.params(join.topic)
+        lease_us = min(join.lease_us, params.lease_us)
+        others = view.others(join.who)
+        if not others:
+            self.hold(join.topic, view, join.who, join.number, lease_us)
+            return
+        copies = len(others) + params.extra_copies if join.copies is None else min(join.copies, params.view_max)
+        told = [others[i] for i in distinct(self.fresh_key(JOIN), len(others), copies)]
+        told += [self.one_of(others) for _ in range(copies - len(told))]
+        self.out.send(told, Forward(join.topic, join.who, join.number, params.forwards_max, lease_us))
+
+    def on_forward(self, peer: Peer, forward: Forward) -> None:
+        """Keeps a copy or passes it on. One that meets an older copy of itself renews that, and is used up."""
+        view = self.member(peer, forward.topic)
+        if view is None:
+            return
+        params = self.params(forward.topic)
+        held = view.held.get(forward.who)
+        others = view.others(forward.who)
+        here = forward.who == self.node.me or (held is not None and held.number == forward.number)
+        last = forward.hops <= 1 or not others
+        stays = held is not None or last or rules.keeps(chance(self.fresh_key(JOIN), 0), len(view.held))
+        if stays and not here:
+            lease_us = min(forward.lease_us, params.lease_us)
+            self.hold(forward.topic, view, forward.who, forward.number, lease_us)
+        elif not last:
+            hops = min(forward.hops, params.forwards_max) - 1
+            self.out.send([self.one_of(others)], replace(forward, hops=hops))
+
+    def hold(self, topic: Topic, view: View, peer: Peer, number: int, lease_us: int) -> None:
+        """Puts a peer into the view, or extends its stay there, and tells it."""
+        if peer not in view.held and len(view.held) >= self.params(topic).view_max:
+            return
+        now_us = self.node.now_us
+        view.held[peer] = Held(number, now_us + lease_us, now_us)
+        self.out.send([peer], Kept(topic))
+        self.greet(peer, topic)
+
+    def on_kept(self, peer: Peer, kept: Kept) -> None:
+        if view := self.member(peer, kept.topic):
+            view.holds_us(peer, self.node.now_us, self.params(kept.topic).view_max)
+
+    def on_gone(self, peer: Peer, gone: Gone) -> None:
+        view = self.views.get(gone.topic)
+        if view is None:
+            return
+        was_held = peer in view.held
+        view.drop(peer)
+        heir = gone.instead
+        if was_held and heir is not None and heir != self.node.me and heir not in view.held:
+            self.hold(gone.topic, view, heir, 0, self.params(gone.topic).lease_us)
+
+    # -- small things -------------------------------------------------------------------------------------------
+
+    def member(self, peer: Peer, topic: Topic) -> View | None:
+        """Our view of a community, or word to the peer that we are not in it: it should not hold us there."""
+        view = self.views.get(topic)
+        if view is None:
+            self.out.send([peer], Gone(topic))
+        return view
+
+    def greet(self, peer: Peer, topic: Topic) -> None:
+        for greet in self.greets:
+            greet(peer, topic)
+
+    def fresh(self) -> int:
+        self.count += 1
+        return self.count
+
+    def fresh_key(self, why: int) -> int:
+        """A key no other draw of this node has; time tells a node's lives apart."""
+        return self.node.key(why, fold(self.node.now_us, self.fresh()))
+
+    def one_of(self, peers: Sequence[Peer]) -> Peer:
+        return peers[distinct(self.fresh_key(JOIN), len(peers), 1)[0]]

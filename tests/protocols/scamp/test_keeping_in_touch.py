@@ -1,0 +1,159 @@
+"""Leases, beats, isolation, islands, and the count of a community: whole stacks in a simulated world."""
+
+import statistics
+
+import pytest
+from protocols.dynamics import Town, components
+
+from gossamer.core.machine import SECOND_US, Unsubscribe
+from gossamer.protocols.scamp.messages import Join
+from gossamer.protocols.scamp.params import Params
+
+
+def town_of(n: int, seed: int = 1, **changes: int) -> Town:
+    town = Town(seed, scamp=Params(**changes))
+    for peer in range(n):
+        town.start(peer, ".")
+        town.run(0.05)
+    town.run(15)
+    return town
+
+
+def median_error(town: Town) -> float:
+    members = town.members(".")
+    return statistics.median(abs(town.scamp(peer).size(".") - len(members)) / len(members) for peer in members)
+
+
+def test_beats_drop_the_dead_from_every_view() -> None:
+    town = town_of(30)
+    for peer in range(10):
+        town.world.crash(peer)
+    town.run(13)
+    assert not any(other < 10 for peer in range(10, 30) for other in town.scamp(peer).about("."))
+    assert components(town.views(".")) == 1
+
+
+def test_leases_drop_the_dead_where_no_beat_would() -> None:
+    """Beats so rare that only the lease can tell."""
+    rare = 10_000 * SECOND_US
+    second = SECOND_US
+    town = town_of(20, beat_every_us=rare, isolated_us=2 * rare, lease_us=20 * second, first_lease_us=20 * second)
+    for peer in range(5):
+        town.world.crash(peer)
+    town.run(21)
+    for peer in range(5, 20):
+        view = town.scamp(peer).views["."]
+        view.expire(town.world.now_us, rare)
+        assert not any(other < 5 for other in view.held)
+
+
+def test_a_node_in_nobodys_view_notices_and_joins_again() -> None:
+    town = town_of(20)
+    lonely = 7
+    for peer in range(20):
+        town.scamp(peer).views["."].drop(lonely)
+    town.scamp(lonely).views["."].holders.clear()
+    assert not any(lonely in town.scamp(peer).about(".") for peer in range(20))
+    town.run(Params().isolated_us / SECOND_US + 5)
+    assert sum(lonely in town.view(peer, ".") for peer in range(20)) >= 2
+
+
+def test_a_node_that_holds_nobody_joins_again() -> None:
+    town = town_of(20)
+    town.scamp(7).views["."].held.clear()
+    town.scamp(7).views["."].holders.clear()
+    town.run(6)
+    assert town.view(7, ".")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_two_islands_of_a_topic_grow_together(seed: int) -> None:
+    """They formed apart; then one node of one meets one node of the other. Leases do the rest."""
+    town = Town(seed)
+    for peer in range(24):
+        island = peer % 2
+        town.start(peer, ".", contacts=[p for p in (0, 1, 2, 3) if p < peer and p % 2 == island])
+        town.run(0.1)
+    town.run(10)
+    assert components(town.views(".")) == 2
+    town.start(24, ".other", contacts=[0, 1])  # interested in neither, and known to no one before
+    town.run(100)
+    assert components(town.views(".")) == 1
+    assert median_error(town) == 0
+
+
+def test_a_lone_node_is_ready_and_asks_ever_more_rarely() -> None:
+    town = Town(1)
+    town.start(0)
+    town.start(1, ".", contacts=[0])
+    town.run(2)
+    assert not town.scamp(1).ready(".")
+    town.run(2)
+    assert town.scamp(1).ready(".")
+    assert town.scamp(1).size(".") == 1
+    town.run(60)
+    early = town.watch.sends["ReqContact"]
+    town.run(60)
+    assert town.watch.sends["ReqContact"] - early <= 5
+    town.start(2, ".", contacts=[0])
+    town.run(20)
+    assert town.view(1, ".") == [2]
+    assert town.view(2, ".") == [1]
+
+
+def test_who_left_is_told_to_nobody_and_held_by_nobody() -> None:
+    town = town_of(15)
+    town.world.give(3, Unsubscribe("."))
+    town.run(8)
+    assert not any(3 in town.scamp(peer).about(".") for peer in range(15) if peer != 3)
+    assert town.scamp(3).about(".") == []
+    assert town.scamp(3).size(".") == 1
+
+
+def test_a_join_and_its_copies_stay_within_their_bounds() -> None:
+    params = Params()
+    town = town_of(30)
+    town.watch.keep_log = True
+    town.run(60)
+    joins = [message for _, _, message in town.watch.log if type(message) is Join]
+    assert all(0 <= join.walk <= params.indirection for join in joins)
+    subscriptions = {join.number for join in joins}
+    steps = {number: sum(join.number == number for join in joins) for number in subscriptions}
+    assert max(steps.values()) <= 1 + params.indirection
+    per_node_second = sum(town.watch.sends.values()) / 30 / (town.world.now_us / SECOND_US)
+    assert per_node_second < 20
+
+
+@pytest.mark.parametrize("n", [5, 30])
+def test_small_communities_are_counted_exactly_and_again_after_half_left(n: int) -> None:
+    town = town_of(n)
+    assert median_error(town) == 0
+    for peer in range(n // 2):
+        town.world.crash(peer)
+    town.run(30)
+    assert median_error(town) == 0
+
+
+def check_count(n: int, seed: int, gone: str) -> None:
+    town = town_of(n, seed)
+    town.run(5)
+    assert median_error(town) <= 0.25, seed
+    for peer in range(n // 2):
+        if gone == "crash":
+            town.world.crash(peer)
+        else:
+            town.world.leave(peer)
+    town.run(30)
+    assert median_error(town) <= 0.25, seed
+
+
+@pytest.mark.parametrize("gone", ["crash", "leave"])
+def test_a_community_of_200_is_counted_within_a_quarter_and_again_after_half_left(gone: str) -> None:
+    check_count(200, 1, gone)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [300, 1000])
+@pytest.mark.parametrize("gone", ["crash", "leave"])
+def test_large_communities_are_counted_within_a_quarter_and_again_after_half_left(n: int, gone: str) -> None:
+    check_count(n, 2, gone)
