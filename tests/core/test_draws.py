@@ -195,7 +195,7 @@ def key_of(seed: Any, why: Any, event: Any, who: Any) -> Any:
     return fold(fold(fold(seed, why), event), who)
 
 
-@pytest.mark.parametrize("n", [2, 3, 7, 10, 97, 1000, 4096])
+@pytest.mark.parametrize("n", [2, 7, 97, 4096])
 @pytest.mark.parametrize("pick", [upper_pick, lower_pick])
 def test_picks_are_uniform_along_a_stream_and_across_every_part_of_the_key(n: int, pick: Callable[..., Any]) -> None:
     each, one = counted(), np.uint64([1])

@@ -48,7 +48,7 @@ def setting(
     communities, start = [], 0
     for index, (topic, size) in enumerate(shape.sizes.items()):
         success, success_up = arriving[index % len(arriving)]
-        supers = tuple(names.index(above) for above in order.parents(topic))
+        supers = tuple(names.index(above) for above in order.nearest_populated(topic, names))
         params_here = chosen[index % len(chosen)]
         communities.append(Community(topic, start, size, supers, params_here, success, success_up))
         start += size

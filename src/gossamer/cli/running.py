@@ -1,11 +1,8 @@
 """What the commands that run sweeps share: progress, tables, the report."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
-from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Shown
@@ -15,6 +12,8 @@ from gossamer.lab import figures
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import estimate
+from gossamer.pipeline.background import in_background
+from gossamer.pipeline.session import Session
 from gossamer.pipeline.summary import summarise
 from gossamer.pipeline.sweep import finished_trials, run_sweep, written_trials
 from gossamer.web import report
@@ -26,11 +25,9 @@ SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency")
 WIDE = 130
 "Columns of a terminal that has room for every metric with its interval."
 
-T = TypeVar("T")
-
 
 def sweep_with_progress(
-    console: Console, spark: SparkSession, made: Sequence[Point], source: str, folder: Path
+    console: Console, spark: Session, made: Sequence[Point], source: str, folder: Path
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """Runs what is missing under a progress bar, then summarises: lines per point, and the trials that failed."""
     told = estimate(made, finished_trials(folder))
@@ -50,20 +47,6 @@ def sweep_with_progress(
             raise
         progress.update(bar, description="summary")
         return in_background(spark, lambda: summarise(spark, folder, made), lambda: None)
-
-
-def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[], None]) -> T:
-    """Spark works in a thread of its own: Ctrl-C in the midst of a call to the JVM would leave a traceback."""
-    with ThreadPoolExecutor(1) as pool:
-        doing = pool.submit(work)
-        try:
-            while not wait([doing], timeout=0.5).done:
-                look()
-        except KeyboardInterrupt:
-            spark.sparkContext.cancelAllJobs()
-            wait([doing])
-            raise
-        return doing.result()
 
 
 def shown(line: Line) -> str:

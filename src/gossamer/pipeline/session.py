@@ -17,6 +17,7 @@ import tempfile
 import zipfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 import pyspark
@@ -29,6 +30,9 @@ from pyspark.sql import SparkSession
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline.java import REAL, ensure_java
+
+Session: TypeAlias = SparkSession
+"What rooms that do not know Spark call it."
 
 PACKAGE = Path(__file__).parents[1]
 TOUCHED = ["JAVA_HOME", REAL, "PYSPARK_PYTHON", "SPARK_LOCAL_IP", "SPARK_HOME"]

@@ -59,5 +59,5 @@ class Params(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def live(cls) -> "Params":
-        """For networks in use: sure climbing and whole views in small communities, e^-10 to stay below in large ones."""
+        """For networks in use: whole views and sure climbing in small communities, e^-10 to stay below else."""
         return cls(electors=10.0, targets=4.0, links=4, links_low=3, small=32)

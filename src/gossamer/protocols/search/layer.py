@@ -1,7 +1,7 @@
 """Finding contacts: a request wanders through the neighbourhood until someone can name a member (001, Fig. 5).
 
-Invariant: a node handles each request once, whether or not it is interested in the topics; a request reaches at
-most neighbours ** ttl nodes.
+Invariant: a node handles each request once, whether or not it is interested in the topics; a request causes at
+most neighbours + … + neighbours ** ttl messages.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -7,7 +7,7 @@ from gossamer.core.errors import Misuse
 
 class Params(Struct, frozen=True, kw_only=True):
     neighbours: int = 3
-    "Peers each request goes to at each hop. neighbours ** ttl bounds what one request may cause."
+    "Peers each request goes to at each hop. neighbours + … + neighbours ** ttl bounds what one request may cause."
     ttl: int = 4
     "Hops a request may travel."
     answers: int = 5

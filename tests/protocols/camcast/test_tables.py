@@ -1,0 +1,161 @@
+"""KEEP_TABLE_UPDATED and MERGE: how super-topic tables stay alive."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Fired, PeerDown, Subscribe, Unsubscribe
+from gossamer.protocols.camcast.links import Check, Keep
+from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.table import Table
+from protocols.linking import One, sent
+
+PEERS = st.lists(st.integers(0, 12), max_size=8)
+
+
+@given(PEERS, PEERS, PEERS, st.integers(1, 5))
+def test_merge_keeps_the_live_replaces_the_failed_and_never_exceeds_z(
+    first: list[Peer], failed: list[Peer], second: list[Peer], z: int
+) -> None:
+    table = Table(".a")
+    table.merge(".a", first, z)
+    table.failed = {peer: None for peer in failed if peer in table.entries}
+    live = table.live()
+    table.merge(".a", second, z)
+    assert [peer for peer in table.entries if peer in live] == live
+    assert len(table.entries) == len({*table.entries}) <= z
+    assert {*table.failed} <= {*table.entries}
+    if len({*second} - {*first}) >= z:
+        assert len(table.live()) == z
+
+
+@given(PEERS, PEERS, st.integers(1, 5))
+def test_a_nearer_topic_replaces_everything(far: list[Peer], near: list[Peer], z: int) -> None:
+    table = Table(".a")
+    table.merge(".", far, z)
+    table.merge(".a", near, z)
+    assert table.entries == [*dict.fromkeys(near)][:z]
+
+
+def test_below_tau_exactly_z_minus_tau_new_contacts_are_asked_of_every_live_link() -> None:
+    one = One(links=6, links_low=4)
+    one.found(".a.b", 30, 31, 32, 33, 34, 35)
+    asked = sent(one.checked(30, 31, 32), NewProcess)
+    assert [peer for peer, _ in asked] == [30, 31, 32]
+    assert {message.count for _, message in asked} == {6 - 4}  # type: ignore[attr-defined]
+
+
+def test_between_tau_and_z_one_link_is_asked_for_what_is_missing() -> None:
+    one = One(links=6, links_low=4)
+    one.found(".a.b", 30, 31, 32, 33, 34, 35)
+    ((_, request),) = sent(one.checked(30, 31, 32, 33, 34), NewProcess)
+    assert request.count == 1  # type: ignore[attr-defined]
+
+
+def test_with_every_link_alive_nothing_is_asked() -> None:
+    one = One()
+    one.found(".a.b", 30, 31, 32)
+    assert not sent(one.checked(30, 31, 32), NewProcess)
+
+
+def test_new_contacts_take_the_place_of_failed_ones() -> None:
+    one = One()
+    one.found(".a.b", 30, 31, 32)
+    one.checked(31)
+    one.hear(31, Contacts(".a.b.c", ".a.b", ".a.b", (40, 41)))
+    assert one.links.tables(".a.b.c") == [[31, 40, 41]]
+
+
+def test_a_link_that_answers_again_is_live_again() -> None:
+    one = One()
+    one.found(".a.b", 30, 31, 32)
+    one.checked(30, 31)
+    assert one.links.tables(".a.b.c") == [[30, 31]]
+    one.checked(30, 31, 32)
+    assert one.links.tables(".a.b.c") == [[30, 31, 32]]
+
+
+def test_a_link_that_came_after_the_probes_went_out_is_not_judged_by_them() -> None:
+    one = One()
+    one.found(".a.b", 30, 31)
+    one.fire(Keep)
+    one.hear(30, Alive(one.table().nonce))
+    one.hear(2, Contacts(".a.b.c", ".a.b", ".a.b", (40,)))
+    one.fire(Check)
+    assert one.links.tables(".a.b.c") == [[30, 40]]
+
+
+def test_without_a_live_link_the_search_starts_again() -> None:
+    one = One()
+    one.found(".a.b", 30)
+    one.checked()
+    assert one.search.asked == [[".a.b"], [".a.b"]]
+
+
+def test_even_with_tau_equal_to_z_something_is_asked_for() -> None:
+    one = One(links=3, links_low=3)
+    one.found(".a.b", 30, 31, 32)
+    assert {message.count for _, message in sent(one.checked(30), NewProcess)} == {1}  # type: ignore[attr-defined]
+
+
+def test_rotation_exchanges_one_live_link_for_one_it_names() -> None:
+    one = One(rotation=1.0)
+    one.found(".a.b", 30, 31, 32)
+    ((rotated, request),) = sent(one.checked(30, 31, 32), NewProcess)
+    assert request == NewProcess(".a.b", ".a.b.c", ".a.b", 1, rotate=True)
+    one.hear(rotated, Contacts(".a.b.c", ".a.b", ".a.b", (40,), rotate=True))
+    assert {*one.table().entries} == {30, 31, 32, 40} - {rotated}
+
+
+def test_lowering_z_while_running_shortens_the_table_the_failed_first() -> None:
+    one = One(links=4, links_low=1)
+    one.found(".a.b", 30, 31, 32, 33)
+    one.take(PeerDown(31))
+    one.params = Params(links=2, links_low=1, small=100)
+    one.fire(Keep)
+    assert one.table().entries == [30, 32]
+
+
+def test_a_peer_the_transport_gave_up_is_no_live_link() -> None:
+    one = One()
+    one.found(".a.b", 30, 31)
+    one.take(PeerDown(30))
+    assert one.links.tables(".a.b.c") == [[31]]
+
+
+def test_hearsay_of_a_failure_leads_to_a_probe_not_to_belief_and_not_to_two() -> None:
+    one = One()
+    one.found(".a.b", 30, 31)
+    gossip = Contacts(".a.b.c", ".a.b", ".a.b", (), failed=(30,))
+    assert [peer for peer, _ in sent(one.hear(2, gossip), Probe)] == [30, 31]
+    assert one.links.tables(".a.b.c") == [[30, 31]]
+    assert not sent(one.hear(3, gossip), Probe)
+
+
+def test_only_members_answer_probes_and_requests_for_members() -> None:
+    one = One()
+    assert sent(one.hear(9, Probe(7, ".a.b.c")), Alive) == [(9, Alive(7))]
+    assert one.hear(9, Probe(7, ".a")) == []
+    assert one.hear(9, NewProcess(".a", ".a.b", ".a", 2)) == []
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_new_contacts_named_are_members_drawn_anew_each_time_and_never_the_asker(count: int) -> None:
+    one = One()
+    named = set()
+    for second in range(40):
+        one.now_us = second
+        ((_, answer),) = sent(one.hear(4, NewProcess(".a.b.c", ".a.b.c.d", ".a.b.c", count)), Contacts)
+        assert len(answer.peers) == count  # type: ignore[attr-defined]
+        named |= {*answer.peers}  # type: ignore[attr-defined]
+    assert named == {2, 3, 5}
+
+
+def test_a_timer_from_before_the_topic_was_left_does_nothing() -> None:
+    one = One()
+    stale = next(timer.timer for timer in one.timers if type(timer.timer) is Keep)
+    one.take(Unsubscribe(one.topic))
+    one.take(Subscribe(one.topic))
+    assert one.take(Fired(stale)) == []

@@ -1,0 +1,245 @@
+"""One node, message by message."""
+
+import pytest
+from msgspec import Struct
+
+from gossamer.core.machine import (
+    SECOND_US,
+    Effect,
+    Fired,
+    Given,
+    Leave,
+    PeerDown,
+    Received,
+    Send,
+    SetTimer,
+    Subscribe,
+    Tune,
+    Unsubscribe,
+)
+from gossamer.core.stack import Stack
+from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols.scamp.layer import Patience, Renew, Scamp, Tick
+from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
+from gossamer.protocols.scamp.params import Params
+from gossamer.protocols.search.messages import AnsContact
+from protocols.dynamics import layer
+
+LEASE = 60 * SECOND_US
+
+
+class One:
+    """A member of ".", with the steps it takes."""
+
+    def __init__(self, *held: int, params: Params | None = None) -> None:
+        self.node: Stack = dynamic_node(1, seed=1, scamp=params)
+        self.scamp = layer(self.node, Scamp)
+        self.now_us = 0
+        self.first = self.take(Subscribe("."))
+        for peer in held:
+            self.hear(peer, Forward(".", peer, 1, 1, LEASE))
+
+    def take(self, given: Given) -> list[Effect]:
+        return self.node.step(given, self.now_us)
+
+    def hear(self, peer: int, message: Struct) -> list[Effect]:
+        return self.take(Received(peer, message))
+
+    @property
+    def held(self) -> list[int]:
+        return [*self.scamp.views["."].held]
+
+
+def sent(effects: list[Effect], kind: type[Struct]) -> list[tuple[int, Struct]]:
+    return [(p, e.message) for e in effects if type(e) is Send and type(e.message) is kind for p in e.peers]
+
+
+def timers(effects: list[Effect], kind: type[Struct]) -> list[SetTimer]:
+    return [effect for effect in effects if type(effect) is SetTimer and type(effect.timer) is kind]
+
+
+def accepted(one: One, by: int = 9) -> list[Effect]:
+    effects = one.hear(by, AnsContact(".", (by,)))
+    (_, join) = sent(effects, Join)[0]
+    return one.hear(by, Accept(".", join.number))  # type: ignore[attr-defined]
+
+
+def test_a_newcomer_asks_tells_its_contact_and_holds_whoever_accepts() -> None:
+    one = One()
+    effects = one.hear(9, AnsContact(".", (9,)))
+    assert [(peer, join.who, join.copies) for peer, join in sent(effects, Join)] == [(9, 1, None)]  # type: ignore[attr-defined]
+    assert not one.scamp.ready(".")
+    number = one.scamp.views["."].number
+    one.hear(30, Accept(".", number))
+    assert one.held == [30]
+    assert one.scamp.ready(".")
+
+
+def test_an_acceptance_nobody_asked_for_changes_nothing() -> None:
+    one = One()
+    one.hear(9, AnsContact(".", (9,)))
+    one.hear(30, Accept(".", 12345))
+    assert one.held == []
+
+
+def test_a_contact_alone_keeps_the_newcomer_itself() -> None:
+    one = One()
+    effects = one.hear(5, Join(".", 5, 77, 5, LEASE))
+    assert one.held == [5]
+    assert sent(effects, Accept) == [(5, Accept(".", 77))]
+    assert sent(effects, Kept) == [(5, Kept("."))]
+
+
+def test_a_contact_sends_copies_to_its_whole_view_and_c_more() -> None:
+    one = One(2, 3, 4, params=Params(extra_copies=2))
+    effects = one.hear(5, Join(".", 5, 77, 0, LEASE))
+    told = [peer for peer, _ in sent(effects, Forward)]
+    assert len(told) == 3 + 2
+    assert {*told} == {2, 3, 4}
+    assert one.held == [2, 3, 4]
+
+
+def test_a_renewal_makes_as_many_copies_as_it_asks_for() -> None:
+    one = One(2, 3, 4, 5, 6)
+    told = [peer for peer, _ in sent(one.hear(7, Join(".", 7, 77, 0, LEASE, copies=3)), Forward)]
+    assert len({*told}) == len(told) == 3
+
+
+def test_a_join_walks_on_while_steps_are_left() -> None:
+    one = One(2, 3, 4)
+    ((peer, join),) = sent(one.hear(5, Join(".", 5, 77, 3, LEASE)), Join)
+    assert peer in (2, 3, 4)
+    assert (join.walk, join.degree) == (2, 3)  # type: ignore[attr-defined]
+
+
+def test_a_copy_is_kept_where_its_hops_end() -> None:
+    one = One(2, 3, 4)
+    one.hear(2, Forward(".", 50, 7, 1, LEASE))
+    assert 50 in one.held
+
+
+def test_a_node_never_holds_itself() -> None:
+    one = One(2, 3)
+    one.hear(2, Forward(".", 1, 7, 1, LEASE))
+    one.hear(2, Gone(".", instead=1))
+    one.hear(2, Join(".", 1, 7, 0, LEASE))
+    assert one.held == [3]
+
+
+def test_a_copy_that_meets_itself_goes_on_and_one_that_meets_an_older_one_renews_it() -> None:
+    one = One(2, 3, 50)
+    one.now_us = 10 * SECOND_US
+    assert sent(one.hear(2, Forward(".", 50, 1, 9, LEASE)), Forward)
+    assert not sent(one.hear(2, Forward(".", 50, 2, 9, LEASE)), Forward)
+    assert one.scamp.views["."].held[50].until_us == one.now_us + LEASE
+
+
+def test_a_stranger_can_neither_ask_for_longer_leases_nor_for_more_hops_than_we_would() -> None:
+    one = One(2, 3, params=Params(forwards_max=4))
+    one.hear(2, Forward(".", 50, 7, 1, 1 << 60))
+    assert one.scamp.views["."].held[50].until_us <= LEASE
+    effects = one.hear(2, Forward(".", 50, 7, 1 << 40, LEASE))
+    assert [forward.hops for _, forward in sent(effects, Forward)] == [3]  # type: ignore[attr-defined]
+
+
+def test_views_are_bounded() -> None:
+    one = One(params=Params(view_max=4))
+    for peer in range(100, 120):
+        one.hear(peer, Forward(".", peer, 1, 1, LEASE))
+        one.hear(peer, Kept("."))
+    assert len(one.held) == 4
+    assert len(one.scamp.views["."].holders) == 4
+
+
+def test_only_the_leaver_itself_can_make_others_drop_it() -> None:
+    """`Gone` names nobody: whoever sends it speaks of itself."""
+    one = One(2, 3)
+    one.hear(3, Gone(".", instead=40))
+    assert one.held == [2, 40]
+    one.hear(66, Gone(".", instead=67))
+    assert one.held == [2, 40]
+
+
+def test_a_leaver_names_heirs_to_all_holders_but_the_last_c_plus_1() -> None:
+    one = One(2, 3)
+    for holder in (10, 11, 12, 13):
+        one.hear(holder, Kept("."))
+    told = dict(sent(one.take(Unsubscribe(".")), Gone))
+    assert [told[holder].instead for holder in (10, 11, 12, 13)] == [2, 3, None, None]  # type: ignore[attr-defined]
+    assert [told[peer].instead for peer in (2, 3)] == [None, None]  # type: ignore[attr-defined]
+
+
+def test_a_node_that_goes_says_goodbye_in_every_community() -> None:
+    one = One(2)
+    one.take(Subscribe(".d"))
+    one.hear(8, Forward(".d", 8, 1, 1, LEASE))
+    assert {(peer, gone.topic) for peer, gone in sent(one.take(Leave()), Gone)} == {(2, "."), (8, ".d")}  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("message", [Beat(".x"), Kept(".x"), Forward(".x", 5, 1, 3, LEASE), Join(".x", 5, 1, 3, LEASE)])
+def test_whoever_takes_us_for_a_member_where_we_are_none_is_told(message: Struct) -> None:
+    assert sent(One().hear(5, message), Gone) == [(5, Gone(".x"))]
+
+
+def test_a_beat_is_answered_and_tells_that_we_are_held() -> None:
+    one = One()
+    assert sent(one.hear(5, Beat(".")), Here) == [(5, Here("."))]
+    assert one.scamp.about(".") == [5]
+    assert one.held == []
+
+
+def test_a_peer_given_up_by_the_transport_is_forgotten() -> None:
+    one = One(2, 3)
+    one.hear(2, Kept("."))
+    one.take(PeerDown(2))
+    assert one.scamp.about(".") == [3]
+
+
+def test_stale_timers_do_nothing() -> None:
+    one = One()
+    (old,) = timers(one.first, Tick)
+    (waiting,) = timers(one.first, Patience)
+    accepted(one)
+    assert one.take(Fired(waiting.timer)) == []
+    one.take(Unsubscribe("."))
+    one.take(Subscribe("."))
+    assert one.take(Fired(old.timer)) == []
+    assert one.take(Fired(Renew(".", 1))) == []
+
+
+def test_a_renewal_nobody_answers_goes_through_a_member_of_the_view() -> None:
+    one = One(2, 3)
+    effects = accepted(one)
+    (renew,) = timers(effects, Renew)
+    assert renew.after_us < Params().first_lease_us
+    one.hear(2, Kept("."))
+    one.now_us = renew.after_us
+    (patience,) = timers(one.take(Fired(renew.timer)), Patience)
+    ((contact, join),) = sent(one.take(Fired(patience.timer)), Join)
+    assert contact in one.scamp.about(".")
+    assert join.copies is not None  # type: ignore[attr-defined]
+
+
+def test_a_contact_that_is_a_stranger_is_preferred_to_one_already_known() -> None:
+    one = One(2, 3)
+    assert [peer for peer, _ in sent(one.hear(2, AnsContact(".", (2, 3, 44))), Join)] == [44]
+
+
+def test_marks_that_are_none_are_rejected_in_a_note() -> None:
+    (note,) = One().hear(5, Marks(".", 3, b"abc", None, True))
+    assert note.kind == "reject"  # type: ignore[union-attr]
+
+
+def test_parameters_can_be_changed_for_one_topic_while_running() -> None:
+    one = One(2, 3)
+    one.take(Tune(".", Params(extra_copies=4)))
+    assert len(sent(one.hear(5, Join(".", 5, 7, 0, LEASE)), Forward)) == 2 + 4
+
+
+def test_a_sample_is_of_different_known_members_and_the_same_for_the_same_key() -> None:
+    one = One(*range(10, 30))
+    picked = one.scamp.sample(".", 7, key=5)
+    assert len({*picked}) == 7
+    assert picked == one.scamp.sample(".", 7, key=5)
+    assert {*one.scamp.sample(".", 99, key=5)} == {*range(10, 30)}
+    assert one.scamp.sample(".nowhere", 3, key=5) == []

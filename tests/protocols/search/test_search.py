@@ -1,0 +1,134 @@
+from msgspec import Struct
+
+from gossamer.core.draws import distinct
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Effect, Message, PeerDown, Received, Send, Started, Subscribe
+from gossamer.core.stack import Layer, Stack
+from gossamer.core.topics import Hierarchy
+from gossamer.parts.seen import Seen
+from gossamer.protocols.search.layer import Search
+from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.search.params import Params
+from gossamer.sim.network import Latency, Network
+from gossamer.sim.world import Watcher, World
+from protocols.dynamics import CODEC
+
+
+def searcher(me: Peer = 1, contacts: tuple[Peer, ...] = (2, 3, 4, 5), **changes: int) -> tuple[Stack, Search]:
+    node = Stack(me, 1, Hierarchy(), Seen())
+    search = Search(node, Params(**changes))
+    node.step(Started(contacts), 0)
+    return node, search
+
+
+def sent(effects: list[Effect], kind: type[Struct]) -> list[tuple[Peer, Struct]]:
+    return [(p, e.message) for e in effects if type(e) is Send and type(e.message) is kind for p in e.peers]
+
+
+def request(origin: Peer = 9, nonce: int = 7, ttl: int = 3, wanted: tuple[str, ...] = (".d", ".")) -> ReqContact:
+    return ReqContact(origin, nonce, wanted, ttl)
+
+
+def test_a_request_is_relayed_by_those_not_interested_too() -> None:
+    node, _ = searcher()
+    relayed = sent(node.step(Received(9, request()), 0), ReqContact)
+    assert len(relayed) == 3
+    assert all(message == request(ttl=2) for _, message in relayed)
+    assert not {peer for peer, _ in relayed} & {1, 9}
+
+
+def test_a_request_is_handled_once() -> None:
+    node, _ = searcher()
+    node.step(Received(9, request()), 0)
+    assert node.step(Received(3, request(ttl=9)), 1) == []
+
+
+def test_a_request_ends_where_its_hops_do() -> None:
+    node, _ = searcher()
+    assert node.step(Received(9, request(ttl=1)), 0) == []
+
+
+def test_a_member_answers_the_origin_and_relays_nothing() -> None:
+    node, _ = searcher()
+    node.step(Subscribe("."), 0)
+    effects = node.step(Received(3, request()), 0)
+    assert sent(effects, AnsContact) == [(9, AnsContact(".", (1,)))]
+    assert not sent(effects, ReqContact)
+
+
+def test_the_dearest_topic_that_can_be_answered_is() -> None:
+    node, search = searcher()
+    node.step(Subscribe("."), 0)
+    search.knows.append(lambda topic: [40, 41] if topic == ".d" else [])
+    assert sent(node.step(Received(3, request()), 0), AnsContact) == [(9, AnsContact(".d", (40, 41)))]
+
+
+def test_an_answer_never_names_the_one_who_asks_and_not_too_many() -> None:
+    node, search = searcher(answers=3)
+    search.knows.append(lambda topic: [9, *range(40, 60)])
+    ((_, answer),) = sent(node.step(Received(3, request()), 0), AnsContact)
+    assert answer.peers == (40, 41, 42)  # type: ignore[attr-defined]
+
+
+def test_found_contacts_are_told_to_those_who_look_and_never_include_oneself() -> None:
+    node, search = searcher()
+    heard: list[tuple[str, list[Peer]]] = []
+    search.found.append(lambda topic, peers: heard.append((topic, list(peers))))
+    node.step(Received(3, AnsContact(".d", (1, 40, 41))), 0)
+    assert heard == [(".d", [40, 41])]
+
+
+def test_the_neighbourhood_is_bounded_forgets_the_stalest_and_the_dead() -> None:
+    node, search = searcher(acquaintances=4)
+    node.step(Received(9, request(ttl=1)), 0)
+    assert [*search.acquaintances] == [3, 4, 5, 9]
+    node.step(PeerDown(4), 0)
+    assert [*search.acquaintances] == [3, 5, 9]
+
+
+def test_asking_for_nothing_or_knowing_nobody_sends_nothing() -> None:
+    node, search = searcher(contacts=())
+    search.ask([])
+    search.ask([".d"])
+    assert node.out.take() == []
+
+
+class Asking(Layer):
+    """Asks for members of a topic as soon as it is joined."""
+
+    def __init__(self, node: Stack, search: Search) -> None:
+        super().__init__(node)
+        self.search = search
+
+    def joined(self, topic: str) -> None:
+        self.search.ask([".nobody"])
+
+
+class Counting(Watcher):
+    def __init__(self) -> None:
+        self.requests: list[tuple[Peer, ReqContact]] = []
+
+    def sent(self, sender: Peer, target: Peer, message: Message) -> None:
+        if type(message) is ReqContact:
+            self.requests.append((sender, message))
+
+
+def test_one_request_costs_no_more_than_its_hops_and_width_allow_and_each_node_relays_it_once() -> None:
+    """At most neighbours + … + neighbours ** ttl messages, in a network where nobody can answer."""
+    n, neighbours, ttl = 400, 3, 4
+
+    def make(me: Peer) -> Stack:
+        node, search = searcher(me, contacts=())
+        Asking(node, search)
+        return node
+
+    watch = Counting()
+    world = World(make, Network(1, Latency(median_us=1000)), [watch], CODEC)
+    for peer in range(n):
+        world.start(peer, distinct(peer + 1, n, 8))
+    world.give(0, Subscribe("."))
+    world.run()
+    assert neighbours**ttl / 2 < len(watch.requests) <= sum(neighbours**hop for hop in range(1, ttl + 1))
+    senders = [sender for sender, _ in watch.requests]
+    assert all(senders.count(sender) <= neighbours for sender in senders)
+    assert {message.ttl for _, message in watch.requests} == {1, 2, 3, 4}
