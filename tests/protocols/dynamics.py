@@ -21,6 +21,7 @@ from gossamer.wire.codec import Codec
 
 SomeLayer = TypeVar("SomeLayer", bound=Layer)
 CODEC = Codec(DYNAMIC_MESSAGES)
+CHAIN: dict[Topic, int] = {".": 4, ".d": 8, ".d.g": 14}
 
 
 def layer(node: Stack, kind: type[SomeLayer]) -> SomeLayer:
@@ -150,3 +151,23 @@ def components(views: dict[Peer, Sequence[Peer]] | dict[Peer, list[Peer]]) -> in
             unseen -= fresh
             edge.extend(fresh)
     return count
+
+
+def populated(sizes: dict[Topic, int], seed: int = 1, settle: float = 15, **options: object) -> Town:
+    """Nodes of all topics, mixed, started at once with three random contacts each."""
+    town = Town(seed, **options)  # type: ignore[arg-type]
+    plan = [topic for topic, size in sizes.items() for _ in range(size)]
+    step = next(step for step in (7, 11, 13) if len(plan) % step)
+    for i in range(len(plan)):
+        peer = i * step % len(plan)
+        town.start(peer, plan[peer])
+    town.run(settle)
+    return town
+
+
+def tables(town: Town, topic: Topic) -> dict[Peer, list[list[Peer]]]:
+    return {peer: town.links(peer).tables(topic) for peer in town.members(topic)}
+
+
+def readers(town: Town, topic: Topic) -> list[Peer]:
+    return [peer for peer in town.world.up if town.node(peer).interest.wants(topic)]

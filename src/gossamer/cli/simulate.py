@@ -45,7 +45,7 @@ def command(
 
 def render(console: Console, point: Point, story: Story, run: int, first: dict[str, object]) -> None:
     spec = point.spec
-    processes = sum(outcome.size for outcome in story.outcomes)
+    processes = point.spec.setting().processes
     console.print(f"[bold]{spec.experiment.name}[/]: {spec.experiment.about}" if spec.experiment.about else "")
     console.print(
         f"{spec.experiment.protocol} · {processes:,} processes · run {run} · seed {story.outcomes[0].seed}", style="dim"
@@ -72,20 +72,21 @@ def rounds_table(story: Story) -> Table:
 
 
 def result_table(story: Story) -> Table:
+    """Sums over the run's events."""
     table = Table(title="What it took", title_justify="left")
     for column in ("topic", "processes", "live", "reached", "messages inside", "upward", "parasites"):
         table.add_column(column, justify="left" if column == "topic" else "right")
-    for each in story.outcomes:
-        share = f"{each.reached:,} ({each.reached / each.live:.1%})" if each.live else "–"
-        sent_up = f"{each.sent_up:,}" if each.climbs else "–"
+    for group in story.groups:
+        events = [each for each in story.outcomes if each.group == group]
+        live, reached = sum(each.live for each in events), sum(each.reached for each in events)
         table.add_row(
-            each.group,
-            f"{each.size:,}",
-            f"{each.live:,}",
-            share,
-            f"{each.sent_intra:,}",
-            sent_up,
-            f"{each.parasites:,}",
+            group,
+            f"{events[0].size:,}",
+            f"{live:,}",
+            f"{reached:,} ({reached / live:.1%})" if live else "–",
+            f"{sum(each.sent_intra for each in events):,}",
+            f"{sum(each.sent_up for each in events):,}" if events[0].climbs else "–",
+            f"{sum(each.parasites for each in events):,}",
         )
     return table
 
@@ -93,9 +94,10 @@ def result_table(story: Story) -> Table:
 def closing(console: Console, story: Story) -> None:
     messages = sum(each.sent_intra + each.sent_up for each in story.outcomes)
     parasites = sum(each.parasites for each in story.outcomes)
-    unwanted = (
-        "nobody received what it did not want"
-        if parasites == 0
-        else f"{parasites:,} copies reached processes that did not want them"
+    unwanted = f"{parasites:,} copies reached processes that did not want them"
+    events = len({each.event for each in story.outcomes})
+    for_events = "" if events == 1 else f" for {events} events"
+    console.print(
+        f"{messages:,} messages{for_events}, {max(len(story.rounds) - 1, 0)} rounds; "
+        f"{unwanted if parasites else 'nobody received what it did not want'}."
     )
-    console.print(f"{messages:,} messages in {max(len(story.rounds) - 1, 0)} rounds; {unwanted}.")

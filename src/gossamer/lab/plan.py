@@ -9,6 +9,7 @@ from gossamer.lab.trial import messages_expected, point_id
 
 KERNEL_S_PER_MESSAGE = 10e-9
 MACHINE_S_PER_MESSAGE = 12e-6
+WORLD_S_PER_PROCESS_AND_S = 0.6e-3
 S_PER_TRIAL = 30e-6
 "Reckoned costs, from `make bench`; only the cutting depends on them, never a result."
 CHUNK_S = 1.0
@@ -37,9 +38,16 @@ class Estimate(Struct, frozen=True):
 
 def trial_s(point: Point) -> float:
     """About how long one trial takes on one core."""
-    kernel = point.spec.experiment.engine == "kernel"
-    per_message = KERNEL_S_PER_MESSAGE if kernel else MACHINE_S_PER_MESSAGE
-    return S_PER_TRIAL + messages_expected(point) * per_message
+    engine = point.spec.experiment.engine
+    per_message = KERNEL_S_PER_MESSAGE if engine == "kernel" else MACHINE_S_PER_MESSAGE
+    living_s = lived_s(point) * WORLD_S_PER_PROCESS_AND_S if engine == "world" else 0.0
+    return S_PER_TRIAL + messages_expected(point) * per_message + living_s
+
+
+def lived_s(point: Point) -> float:
+    """Simulated seconds of all processes of a world together: membership costs even when nothing is published."""
+    world, spec = point.spec.world, point.spec
+    return (world.warmup_s + spec.publish.events * world.every_s + world.settle_s) * spec.setting().processes
 
 
 def missing(point: Point, finished: Collection[str]) -> list[int]:

@@ -13,10 +13,12 @@ from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.setting import Community, FaultKind, Faults, Publication, Setting
 from gossamer.core.topics import Hierarchy, topic
 from gossamer.protocols import CATALOGUE
+from gossamer.sim.conditions import Conditions
 
 COMMUNITY_MAX = 2**31
 "Picks are 32 bits wide; half of that keeps the rounding of a pick below one part in two."
 RUNS_MAX = 10_000_000
+WORLD_MAX = 20_000
 
 
 class Head(Struct, frozen=True, forbid_unknown_fields=True):
@@ -24,7 +26,8 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     protocol: str
-    engine: Literal["kernel", "machine"] = "kernel"
+    engine: Literal["kernel", "machine", "world"] = "kernel"
+    "Arrays; machines in synchronous rounds on fixed tables; or machines that find each other, under `[world]`."
     runs: int = 100
     seed: int = 1
     about: str = ""
@@ -89,6 +92,7 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
     sweep: dict[str, list[Any]] = field(default_factory=dict)
     cases: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: tuple[FigureSpec, ...] = ()
+    world: Conditions = field(default_factory=Conditions)
 
     def setting(self) -> Setting:
         """The experiment as protocols see it. Empty communities have no processes and are skipped by links."""
@@ -174,6 +178,10 @@ def _check_sense(spec: Spec) -> None:
         raise Misuse(f"experiment.runs must be between 1 and {RUNS_MAX:,}, not {head.runs}")
     if not 0 <= head.seed < 2**63:
         raise Misuse(f"experiment.seed must be between 0 and 2^63 - 1, not {head.seed}")
+    if head.engine == "world":
+        _check_world(spec)
+    elif spec.world != Conditions():
+        raise Misuse('[world] needs experiment.engine = "world"')
     _check_topics(spec)
     _check_probability("faults.fraction", spec.faults.fraction)
     if spec.faults.fraction and spec.faults.kind == "none":
@@ -185,6 +193,16 @@ def _check_sense(spec: Spec) -> None:
     for community in spec.setting().communities:
         _check_probability(f"network.success ({community.topic})", community.success)
         _check_probability(f"network.success_up ({community.topic})", community.success_up)
+
+
+def _check_world(spec: Spec) -> None:
+    if spec.experiment.protocol != "camcast":
+        raise Misuse('experiment.engine = "world" runs camcast only')
+    if spec.faults.kind != "none":
+        raise Misuse("[faults] is for fixed tables; in a world use [world.churn], [world.crash] or [world.partition]")
+    processes = sum(each.size for each in spec.topics.values())
+    if processes > WORLD_MAX:
+        raise Misuse(f"a world holds at most {WORLD_MAX:,} processes, not {processes:,}: use the kernel for more")
 
 
 def _check_topics(spec: Spec) -> None:

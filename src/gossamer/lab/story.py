@@ -9,6 +9,7 @@ from gossamer.lab.trial import Outcome, run_trials, seed_of
 from gossamer.parts.infection import DEAD, FRESH
 from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
+from gossamer.sim.dynamic import Town
 
 
 class Story(Struct, frozen=True):
@@ -16,26 +17,29 @@ class Story(Struct, frozen=True):
 
     groups: tuple[str, ...]
     rounds: tuple[tuple[int, ...], ...]
-    "For each round, from 0, how many processes of each group heard of the event then."
+    "For each round (in a world: hop) from 0, how many processes of each group heard of the first event then."
     outcomes: tuple[Outcome, ...]
 
 
 def tell(point: Point, run: int, source: str, threads: int = 1) -> Story:
-    """Runs one trial of a point's first event and keeps when each process was reached."""
+    """Runs one trial and keeps when each process heard of its first event."""
     spec = point.spec
     setting = spec.setting()
     publication = spec.publications()[0]
     protocol = CATALOGUE[spec.experiment.protocol]
     seed = seed_of(spec.experiment.seed, run)
-    outcomes = [each for each in run_trials(point, [run], source, threads) if each.event == publication.sequence]
+    outcomes = run_trials(point, [run], source, threads)
     if spec.experiment.engine == "kernel":
         state = fast.history(str(protocol.kernel), setting, publication, seed, threads)
         heard = [np.bincount(state[c.start : c.start + c.size], minlength=DEAD + 1) for c in setting.communities]
         by_group = [counts[FRESH + 1 : DEAD] for counts in heard]
     else:
-        delivered = sim.spread(protocol, setting, publication, seed).delivered
+        if spec.experiment.engine == "machine":
+            reached = sim.spread(protocol, setting, publication, seed).delivered
+        else:
+            reached = Town(setting, spec.world, seed).run(spec.publications())[publication.sequence].reached
         by_group = [
-            np.bincount([at for peer, at in delivered.items() if peer in c.members], minlength=1)
+            np.bincount([at for peer, at in reached.items() if peer in c.members], minlength=1)
             for c in setting.communities
         ]
     last = max((int(np.flatnonzero(counts)[-1]) for counts in by_group if counts.any()), default=-1)

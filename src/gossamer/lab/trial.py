@@ -3,20 +3,22 @@
 import hashlib
 import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 
 from gossamer import __version__
 from gossamer.core.draws import fold
+from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import COLUMNS, REACHED
 from gossamer.fast import engine as fast
 from gossamer.lab.grid import Point
 from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
+from gossamer.sim.dynamic import Told, Town
 
 
 class Outcome(Struct, frozen=True):
@@ -56,7 +58,7 @@ def point_id(point: Point) -> str:
     """A hash of all that decides a point's results: finished trials are recognised by it."""
     spec = point.spec
     head = (spec.experiment.protocol, spec.experiment.engine, spec.experiment.seed)
-    parts = (head, spec.topics, spec.params, spec.network, spec.faults, spec.publish, __version__)
+    parts = (head, spec.topics, spec.params, spec.network, spec.faults, spec.publish, spec.world, __version__)
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
 
 
@@ -74,45 +76,78 @@ def _toml(value: Any) -> str:
     return msgspec.json.encode(value).decode()
 
 
-def run_trials(point: Point, runs: Sequence[int], source: str, threads: int = 1) -> list[Outcome]:
-    """Outcomes of these runs, in order: a row per run, event and community."""
-    spec = point.spec
-    setting = spec.setting()
-    protocol = CATALOGUE[spec.experiment.protocol]
-    seeds = [seed_of(spec.experiment.seed, run) for run in runs]
+class Ran(NamedTuple):
+    """One event of one run: a row and a memory figure per community."""
+
+    publication: Publication
+    position: int
+    "Which of the asked runs."
+    rows: Sequence[Sequence[int]]
+    memory: Sequence[float]
+
+
+def _kernel(point: Point, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    kernel = str(CATALOGUE[point.spec.experiment.protocol].kernel)
+    memory = import_module(kernel).memory(setting)
+    for publication in point.spec.publications():
+        counts: list[list[list[int]]] = fast.tallies(kernel, setting, publication, seeds, threads).tolist()
+        yield from (Ran(publication, position, rows, memory) for position, rows in enumerate(counts))
+
+
+def _machine(point: Point, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    protocol = CATALOGUE[point.spec.experiment.protocol]
     memory = import_module(str(protocol.kernel)).memory(setting)
-    counted = spec.experiment.engine == "machine" or setting.processes <= fast.COUNT_ARRIVALS_UP_TO
+    for publication in point.spec.publications():
+        for position, seed in enumerate(seeds):
+            yield Ran(publication, position, sim.spread(protocol, setting, publication, seed).rows, memory)
+
+
+def _world(point: Point, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    publications = point.spec.publications()
+    nobody = Told(len(setting.communities))
+    for position, seed in enumerate(seeds):
+        events = Town(setting, point.spec.world, seed).run(publications)
+        for publication in publications:
+            told = events.get(publication.sequence, nobody)
+            yield Ran(publication, position, told.rows, told.memory)
+
+
+ENGINES = {"kernel": _kernel, "machine": _machine, "world": _world}
+
+
+def run_trials(point: Point, runs: Sequence[int], source: str, threads: int = 1) -> list[Outcome]:
+    """Outcomes of these runs: a row per run, event and community."""
+    spec, setting = point.spec, point.spec.setting()
+    seeds = [seed_of(spec.experiment.seed, run) for run in runs]
+    counted = spec.experiment.engine != "kernel" or setting.processes <= fast.COUNT_ARRIVALS_UP_TO
     name, identity = point.name, point_id(point)
+    commands = [command_of(source, point, run) for run in runs]
     outcomes: list[Outcome] = []
-    for publication in spec.publications():
-        if spec.experiment.engine == "kernel":
-            counts: Any = fast.tallies(str(protocol.kernel), setting, publication, seeds, threads).tolist()
-        else:
-            counts = sim.tallies(protocol, setting, publication, seeds)
-        for run, seed, rows in zip(runs, seeds, counts, strict=True):
-            for index, (community, row) in enumerate(zip(setting.communities, rows, strict=True)):
-                said = dict(zip(COLUMNS, row, strict=True))
-                if not counted:
-                    said["arrived"] = None
-                if row[REACHED] == 0:
-                    said["rounds_last"] = None
-                outcomes.append(
-                    Outcome(
-                        trial=f"{identity}-{run}",
-                        point=name,
-                        run=run,
-                        seed=seed,
-                        event=publication.sequence,
-                        group=community.topic,
-                        home=index == publication.home,
-                        climbs=bool(community.supers),
-                        size=community.size,
-                        memory=memory[index],
-                        version=__version__,
-                        command=command_of(source, point, run),
-                        **said,
-                    )
+    for ran in ENGINES[spec.experiment.engine](point, setting, seeds, threads):
+        run = runs[ran.position]
+        for index, (community, row) in enumerate(zip(setting.communities, ran.rows, strict=True)):
+            said: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+            if not counted:
+                said["arrived"] = None
+            if row[REACHED] == 0:
+                said["rounds_last"] = None
+            outcomes.append(
+                Outcome(
+                    trial=f"{identity}-{run}",
+                    point=name,
+                    run=run,
+                    seed=seeds[ran.position],
+                    event=ran.publication.sequence,
+                    group=community.topic,
+                    home=index == ran.publication.home,
+                    climbs=bool(community.supers),
+                    size=community.size,
+                    memory=ran.memory[index],
+                    version=__version__,
+                    command=commands[ran.position],
+                    **said,
                 )
+            )
     return outcomes
 
 

@@ -12,7 +12,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 
 
-class Latency(Struct, frozen=True, kw_only=True):
+class Latency(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How long messages take. `spread` is relative: 0 keeps every message at `median_us`."""
 
     median_us: int = 10_000

@@ -141,16 +141,19 @@ class Scamp(Layer):
         view = self.views.get(topic)
         if view is None or view.phase != "asking" or not peers:
             return
+        view.named = True
         known = view.known()
         strangers = [peer for peer in peers if peer not in known]  # may be of an island to grow together with
-        self.subscribe(topic, view, strangers or peers)
+        # After a failure rather the first: a member that answers names itself first, so it was alive just now.
+        self.subscribe(topic, view, peers[:1] if view.tries else strangers or peers)
 
     def subscribe(self, topic: Topic, view: View, contacts: Sequence[Peer]) -> None:
         params = self.params_of(topic)
         view.phase = "joining"
         self.wait(topic, view, params.patience_us)
         copies = self.copies_wanted(topic) if view.holders else None
-        join = Join(topic, self.node.me, view.number, params.indirection, view.lease_us, copies)
+        walk = params.indirection >> view.tries  # each step may meet a dead peer: the next attempt takes fewer
+        join = Join(topic, self.node.me, view.number, walk, view.lease_us, copies)
         self.out.send([self.keeping.one_of(contacts)], join)
 
     def copies_wanted(self, topic: Topic) -> int:
@@ -165,7 +168,7 @@ class Scamp(Layer):
             return
         params = self.params_of(timer.topic)
         view.tries += 1
-        alone = view.tries >= params.tries
+        alone = view.tries >= params.tries * (2 if view.named else 1)
         if alone:
             view.patience_us = min(2 * view.patience_us, params.patience_max_us)
         self.seek(timer.topic, view)
@@ -179,7 +182,7 @@ class Scamp(Layer):
         params, now_us = self.params_of(accept.topic), self.node.now_us
         view.phase = "settled"
         view.generation = self.keeping.fresh()
-        view.tries, view.patience_us = 0, params.patience_us
+        view.tries, view.named, view.patience_us = 0, False, params.patience_us
         view.settled_us = view.beaten_us = now_us
         early = 0.7 + 0.2 * chance(self.keeping.fresh_key(TICK), 0)
         self.out.timer(round(view.lease_us * early), Renew(accept.topic, view.generation))

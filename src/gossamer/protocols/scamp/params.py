@@ -49,8 +49,8 @@ class Params(Struct, frozen=True, kw_only=True):
     patience_us: int = 1 * SECOND_US
     "How long to wait for the search's answer, and again for the contact's: several times the walk of a join."
     tries: int = 3
-    """After this many unanswered attempts a node takes its place alone. More: surer to find the others first, slower
-    to found a community."""
+    """After this many unanswered attempts a node takes its place alone (twice as many while contacts are named that
+    do not answer). More: surer to find the others first, slower to found a community."""
     patience_max_us: int = 16 * SECOND_US
     "A lone node asks ever more rarely, down to once in this long."
     view_max: int = 256

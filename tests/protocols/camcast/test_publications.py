@@ -1,0 +1,111 @@
+"""Publishing and subscribing on communities that come and go."""
+
+import pytest
+
+from gossamer.core.machine import SECOND_US, StopPublishing, Subscribe, Unsubscribe
+from gossamer.protocols.camcast.params import Params
+from protocols.dynamics import CHAIN, populated, readers
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_live_parameters_deliver_every_event_to_everyone_and_to_nobody_else(seed: int) -> None:
+    town = populated({".": 3, ".d": 7, ".d.g": 20}, seed, params=Params.live())
+    for topic in (".", ".d", ".d.g"):
+        for publisher in town.members(topic)[:3]:
+            event = town.publish(publisher, topic)
+            town.run(1)
+            assert town.missing(event, readers(town, topic)) == []
+            assert len(town.watch.delivered[event]) == len(readers(town, topic))
+    assert town.watch.parasites == town.watch.twice == []
+
+
+def test_an_event_published_before_the_node_has_joined_waits_and_is_delivered_then() -> None:
+    town = populated({".": 3, ".d": 6}, params=Params.live())
+    town.start(50)
+    event = town.publish(50, ".d")
+    assert event not in town.watch.delivered
+    assert "Carry" not in town.watch.sends
+    town.run(5)
+    assert town.missing(event, readers(town, ".d")) == []
+    assert 50 not in town.watch.delivered[event]
+    assert not town.watch.parasites
+
+
+def test_a_publisher_that_stops_right_after_publishing_still_gets_its_event_out_and_then_leaves() -> None:
+    town = populated({".": 3, ".d": 6}, params=Params.live())
+    town.start(50)
+    event = town.publish(50, ".d")
+    town.world.give(50, StopPublishing(".d"))
+    town.run(10)
+    assert town.missing(event, readers(town, ".d")) == []
+    assert not town.node(50).interest.takes_part(".d")
+    assert not any(50 in town.scamp(peer).about(".d") for peer in town.members(".d"))
+    assert not town.watch.parasites
+
+
+def test_a_publisher_may_crash_after_one_hand_over() -> None:
+    town = populated({".": 3, ".d": 6}, params=Params.live())
+    publisher = town.members(".d")[0]
+    event = town.publish(publisher, ".d")
+    town.world.crash(publisher)
+    town.run(2)
+    assert town.missing(event, readers(town, ".d")) == []
+
+
+def test_unsubscribing_stops_deliveries_and_soon_every_message() -> None:
+    town = populated({".": 4, ".d": 8}, params=Params.live())
+    gone = town.members(".")[0]
+    town.world.give(gone, Unsubscribe("."))
+    town.run(20)
+    event = town.publish(town.members(".d")[0], ".d")
+    town.run(1)
+    assert gone not in town.watch.delivered[event]
+    assert town.missing(event, readers(town, ".d")) == []
+    assert not town.watch.parasites
+
+
+def test_unrelated_subscriptions_live_side_by_side_in_one_node() -> None:
+    town = populated({".a": 6, ".b": 6}, params=Params.live())
+    town.start(50, ".a", ".b")
+    town.run(10)
+    for topic in (".a", ".b"):
+        event = town.publish(town.members(topic)[0], topic)
+        town.run(1)
+        assert town.missing(event, [*readers(town, topic), 50]) == []
+    town.world.give(50, Unsubscribe(".a"))
+    town.run(10)
+    events = {topic: town.publish(town.members(topic)[0], topic) for topic in (".a", ".b")}
+    town.run(1)
+    assert 50 not in town.watch.delivered[events[".a"]]
+    assert 50 in town.watch.delivered[events[".b"]]
+    assert not town.watch.parasites
+
+
+def test_how_surely_an_event_climbs_can_be_set_per_event() -> None:
+    town = populated({".": 3, ".d": 6}, params=Params.live())
+    publisher = town.members(".d")[0]
+    stays, climbs = town.publish(publisher, ".d", climb=0.0), town.publish(publisher, ".d", climb=1.0)
+    town.run(1)
+    assert {*town.watch.delivered[stays]} == {*town.members(".d")}
+    assert {*town.watch.delivered[climbs]} == {*town.members(".d"), *town.members(".")}
+
+
+def test_a_quiet_network_costs_a_bounded_number_of_messages() -> None:
+    town = populated(CHAIN, params=Params.live())
+    before = dict(town.watch.sends)
+    town.run(60)
+    spent = {name: (count - before.get(name, 0)) / 26 / 60 for name, count in town.watch.sends.items()}
+    assert sum(spent.values()) < 15, spent
+    assert spent["ReqContact"] < 1
+    assert town.world.now_us == 75 * SECOND_US
+
+
+def test_joining_a_super_topic_later_adds_it_to_what_a_node_reads() -> None:
+    town = populated(CHAIN, params=Params.live())
+    peer = town.members(".d.g")[0]
+    town.world.give(peer, Subscribe("."))
+    town.run(10)
+    event = town.publish(town.members(".")[0], ".")
+    town.run(1)
+    assert peer in town.watch.delivered[event]
+    assert all(peer not in table for table in town.links(peer).tables(".d.g"))
