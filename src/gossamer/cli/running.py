@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Shown
@@ -20,7 +21,7 @@ from gossamer.web import report
 from gossamer.web.report import Section, Table
 
 SHOWN = ("reception", "reliability", "climbed", "sent_intra", "sent_up", "parasites", "rounds_last", "memory")
-BRIEF = ("reception", "reliability", "climbed", "sent_up", "parasites", "rounds_last")
+BRIEF = ("reception", "reliability", "climbed", "sent_up", "parasites")
 SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency")
 WIDE = 130
 "Columns of a terminal that has room for every metric with its interval."
@@ -62,7 +63,7 @@ def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]
     wide = console.width >= WIDE
     metrics = [metric for metric in (SHOWN if wide else BRIEF) if any(line.metric == metric for line in lines)]
     swept = list(dict.fromkeys(field for point in made for field in point.swept))
-    table = Shown()
+    table = Shown(box=box.SIMPLE_HEAD)
     for column in (*(field.rpartition(".")[2] for field in swept), "topic", *metrics):
         table.add_column(column, justify="left" if column in ("topic", "case") else "right", no_wrap=True)
     for row in rows_of(lines, metrics, swept):
