@@ -1,7 +1,5 @@
 """gossamer simulate: one run, told as a story."""
 
-import os
-
 import click
 import msgspec
 from rich.console import Console
@@ -36,11 +34,13 @@ def command(
     raw, source = chosen(spec, settings, seed=seed, engine=engine)
     alone, first = one_point(raw, case)
     (point,) = points(alone, source)
-    story = tell(point, run, source, threads=os.cpu_count() or 1)
+    console = Console(stderr=as_json)
+    with console.status("running (the first run of a kernel also compiles it) …"):
+        story = tell(point, run, source)
     if as_json:
         click.echo(msgspec.json.encode(story).decode())
     else:
-        render(Console(), point, story, run, first)
+        render(console, point, story, run, first)
 
 
 def render(console: Console, point: Point, story: Story, run: int, first: dict[str, object]) -> None:

@@ -1,5 +1,6 @@
 """Runs kernels: many seeded spreads of one event in one setting."""
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -13,6 +14,15 @@ from gossamer.parts.infection import scratch
 
 COUNT_ARRIVALS_UP_TO = 100_000
 "Counting every arriving copy needs a draw per message; beyond this many processes only new receptions are drawn for."
+
+
+THREADS_FROM = 1_000_000
+"Below this many processes a second thread does not pay for itself."
+
+
+def threads_for(processes: int) -> int:
+    """Threads for a run that has the machine to itself; a Spark task always takes one."""
+    return (os.cpu_count() or 1) if processes >= THREADS_FROM else 1
 
 
 def history(

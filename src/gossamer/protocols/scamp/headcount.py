@@ -10,7 +10,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.size import Census
-from gossamer.protocols.scamp.messages import Marks
+from gossamer.protocols.scamp.messages import Gone, Marks
 from gossamer.protocols.scamp.params import Params
 
 
@@ -85,6 +85,7 @@ class Headcount(Layer):
     def on_marks(self, peer: Peer, marks: Marks) -> None:
         tally = self.tallies.get(marks.topic)
         if tally is None:
+            self.out.send([peer], Gone(marks.topic))
             return
         census, before = tally.census, tally.census.epoch
         if not census.hear(marks.epoch, marks.packed, marks.last):

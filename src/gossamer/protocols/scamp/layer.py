@@ -129,6 +129,7 @@ class Scamp(Layer):
     def seek(self, topic: Topic, view: View) -> None:
         """Begins a subscription: first somebody must name a contact."""
         view.phase = "asking"
+        view.named = {}
         self.wait(topic, view, view.patience_us)
         view.number = fold(self.node.now_us, view.generation)
         self.search.ask([topic])
@@ -138,21 +139,24 @@ class Scamp(Layer):
         self.out.timer(patience_us, Patience(topic, view.generation))
 
     def on_found(self, topic: Topic, peers: Sequence[Peer]) -> None:
+        """A newcomer takes the first contact named; who has company hears all answers first, the far ones too."""
         view = self.views.get(topic)
         if view is None or view.phase != "asking" or not peers:
             return
-        view.named = True
-        known = view.known()
-        strangers = [peer for peer in peers if peer not in known]  # may be of an island to grow together with
-        # After a failure rather the first: a member that answers names itself first, so it was alive just now.
-        self.subscribe(topic, view, peers[:1] if view.tries else strangers or peers)
+        view.named.update(dict.fromkeys(peers))
+        if not view.known() or len(view.named) > self.params_of(topic).view_max:
+            self.subscribe(topic, view)
 
-    def subscribe(self, topic: Topic, view: View, contacts: Sequence[Peer]) -> None:
-        params = self.params_of(topic)
+    def subscribe(self, topic: Topic, view: View) -> None:
+        """Tells a contact: a stranger if one was named, for it may be of an island to grow together with."""
+        params, known = self.params_of(topic), view.known()
+        contacts = [peer for peer in view.named if peer not in known] or [*view.named] or known
+        if view.tries and view.named:
+            contacts = contacts[:1]  # a member that answers names itself first, so this one was alive just now
         view.phase = "joining"
         self.wait(topic, view, params.patience_us)
-        copies = self.copies_wanted(topic) if view.holders else None
         walk = params.indirection >> view.tries  # each step may meet a dead peer: the next attempt takes fewer
+        copies = self.copies_wanted(topic) if view.holders else None
         join = Join(topic, self.node.me, view.number, walk, view.lease_us, copies)
         self.out.send([self.keeping.one_of(contacts)], join)
 
@@ -163,8 +167,8 @@ class Scamp(Layer):
         view = self.views.get(timer.topic)
         if view is None or view.generation != timer.generation:
             return
-        if view.phase == "asking" and (known := view.known()):
-            self.subscribe(timer.topic, view, known)
+        if view.phase == "asking" and (view.named or view.known()):
+            self.subscribe(timer.topic, view)
             return
         params = self.params_of(timer.topic)
         view.tries += 1
@@ -182,7 +186,7 @@ class Scamp(Layer):
         params, now_us = self.params_of(accept.topic), self.node.now_us
         view.phase = "settled"
         view.generation = self.keeping.fresh()
-        view.tries, view.named, view.patience_us = 0, False, params.patience_us
+        view.tries, view.patience_us = 0, params.patience_us
         view.settled_us = view.beaten_us = now_us
         early = 0.7 + 0.2 * chance(self.keeping.fresh_key(TICK), 0)
         self.out.timer(round(view.lease_us * early), Renew(accept.topic, view.generation))

@@ -35,7 +35,7 @@ class View:
         self.generation = 0
         self.number = 0
         self.tries = 0
-        self.named = False  # whether the search named anybody since the first try
+        self.named: dict[Peer, None] = {}  # contacts the search named for this attempt
         self.settled_us = now_us
         self.patience_us = params.patience_us
         self.lease_us = params.first_lease_us
