@@ -4,7 +4,6 @@ A protocol that joins the catalogue with a kernel is compared too; it only has t
 """
 
 import ast
-import contextlib
 import dis
 import itertools
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,6 @@ import numpy as np
 import pytest
 from msgspec import Struct
 
-from gossamer.core.errors import Misuse
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Note, Publish, Subscribe
@@ -240,15 +238,6 @@ def test_a_spread_of_many_rounds_agrees_too() -> None:
     params = Camcast(electors=1.0, links=1, links_low=0)
     case = Case(params, [(1.0, 1.0)], Publication(259))
     compare(CATALOGUE["camcast"], setting(tower, params), case, range(2))
-
-
-@pytest.mark.xfail(strict=True, reason="the kernel takes the first community's Params, a machine its own community's")
-def test_gossip_with_params_per_topic_agrees_or_is_refused() -> None:
-    params = (Gossip(fanout_extra=0.0), Gossip(fanout_extra=2.0))
-    case = Case(params, [(0.9, 0.9)], Publication(1))
-    world = setting(SMALL["chain of three"], params, case.network)
-    with contextlib.suppress(Misuse):  # one setting for the whole population, say its Params: refusing is as good
-        compare(CATALOGUE["gossip"], world, case, range(4))
 
 
 @pytest.mark.parametrize("drifts", ["PICK", "ELECT", "CLIMB", "LINKS"])

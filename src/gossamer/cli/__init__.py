@@ -54,8 +54,8 @@ class Commands(click.Group):
             if package not in EXTRAS:
                 raise
             _fail(f'this command needs {package}: pip install "gossamer[{EXTRAS[package]}]"', 2)
-        except KeyboardInterrupt:
-            _fail("stopped", 130)
+        except KeyboardInterrupt as stopped:
+            _fail(": ".join(["stopped", *map(str, stopped.args)]), 130)
 
 
 def _fail(sentence: str, code: int) -> None:

@@ -7,10 +7,12 @@ from typing import Any, TypeVar
 import click
 
 from gossamer.core.errors import Misuse
-from gossamer.lab.grid import put
+from gossamer.lab.grid import path_of, put
 from gossamer.lab.spec import read
 
 F = TypeVar("F", bound=Callable[..., Any])
+GRID = ("sweep", "cases")
+"Tables that say which points there are, not what holds at one."
 
 
 def choosing(command: F) -> F:
@@ -26,20 +28,28 @@ def choosing(command: F) -> F:
     return command
 
 
-def chosen(spec: str, settings: tuple[str, ...], **head: Any) -> tuple[dict[str, Any], str]:
-    """The raw experiment with these fields set; a field that is set is no longer swept."""
+def chosen(spec: str, settings: tuple[str, ...], *, runs: int | None = None, **head: Any) -> tuple[dict[str, Any], str]:
+    """The raw experiment with these fields set. What is set is swept over that one value: so it wins over a case, and
+    stands in the command that shows a trial again."""
     raw, source = read(spec)
     for each in settings:
         field, equals, text = each.partition("=")
         if not equals:
             raise Misuse(f"--set {each}: write FIELD=VALUE, like faults.fraction=0.3")
-        put(raw, field.strip(), value_of(text.strip()), f"--set {each}")
-        if isinstance(raw.get("sweep"), dict):
-            raw["sweep"].pop(field.strip(), None)
+        set_field(raw, field.strip(), value_of(text.strip()), f"--set {each}")
     for field, value in head.items():
         if value is not None:
-            put(raw, f"experiment.{field}", value, source)
+            set_field(raw, f"experiment.{field}", value, source)
+    if runs is not None:
+        put(raw, "experiment.runs", runs, source)
     return raw, source
+
+
+def set_field(raw: dict[str, Any], field: str, value: Any, source: str) -> None:
+    put(raw, field, value, source)
+    if path_of(field)[0] not in GRID and isinstance(swept := raw.setdefault("sweep", {}), dict):
+        swept.pop(field, None)  # to the end: the first field is a figure's x unless it names another
+        swept[field] = [value]
 
 
 def value_of(text: str) -> Any:
@@ -51,15 +61,13 @@ def value_of(text: str) -> Any:
 
 
 def one_point(raw: Mapping[str, Any], case: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The same experiment without its sweep, at the first swept values, and what those are."""
-    alone = {key: value for key, value in raw.items() if key not in ("sweep", "cases")}
-    first = {field: values[0] for field, values in raw.get("sweep", {}).items() if values}
-    cases = raw.get("cases", {})
+    """The same experiment at its first point, and which of the swept values there might have been others."""
+    swept, cases = (raw.get(table, {}) for table in GRID)
+    if not isinstance(swept, dict) or not isinstance(cases, dict):
+        return dict(raw), {}  # `points` says what is wrong with it
     if case is not None and case not in cases:
         raise Misuse(f"--case {case}: the experiment has {', '.join(cases) or 'no cases'}")
     name = case or next(iter(cases), None)
-    if name is not None:
-        alone["cases"] = {name: cases[name]}
-    if first:
-        alone["sweep"] = {field: [value] for field, value in first.items()}
-    return alone, first
+    first = {field: values[:1] if isinstance(values, list) else values for field, values in swept.items()}
+    several = {field: values[0] for field, values in first.items() if values != swept[field]}
+    return {**raw, "sweep": first, "cases": {} if name is None else {name: cases[name]}}, several

@@ -5,13 +5,12 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from gossamer.cli.running import print_summary, sweep_with_progress, write_report
+from gossamer.cli.running import exit_if_failed, print_summary, starting_spark, sweep_with_progress, write_report
 from gossamer.cli.simulate import closing, rounds_table
 from gossamer.lab.book import ALL
 from gossamer.lab.grid import points
 from gossamer.lab.spec import read
 from gossamer.lab.story import tell
-from gossamer.pipeline.session import spark_session
 from gossamer.pipeline.summary import write_csv
 from gossamer.pipeline.sweep import outcomes_folder
 
@@ -33,8 +32,9 @@ def command(out: Path) -> None:
     console.print(rounds_table(story))
     closing(console, story)
     console.print(f"\nNow {sum(point.spec.experiment.runs for point in made):,} such runs on embedded Spark …")
-    with console.status("starting Spark …"), spark_session() as spark:
-        by_point, _ = sweep_with_progress(console, spark, made, EXPERIMENT, folder)
+    with starting_spark(console) as spark:
+        by_point, failed = sweep_with_progress(console, spark, {EXPERIMENT: made}, folder)
+    exit_if_failed(failed)
     lines = [line for each in by_point for line in each]
     write_csv(out / "summary.csv", lines)
     print_summary(console, lines, made)

@@ -8,14 +8,13 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from gossamer import __version__
-from gossamer.cli.running import experiment_section, sweep_with_progress
+from gossamer.cli.running import exit_if_failed, experiment_section, starting_spark, sweep_with_progress
 from gossamer.lab import figures
 from gossamer.lab.book import Book, Line
 from gossamer.lab.claims import Claim
 from gossamer.lab.grid import Point, points
 from gossamer.lab.papers import NAMES, Paper, paper
 from gossamer.lab.spec import read
-from gossamer.pipeline.session import spark_session
 from gossamer.pipeline.summary import write_csv
 from gossamer.pipeline.sweep import outcomes_folder
 from gossamer.web import report
@@ -38,17 +37,13 @@ def command(name: str, out: Path, master: str | None, runs: int | None, as_json:
     """
     console = Console(stderr=as_json)
     asked = [paper(each) for each in (NAMES if name == "all" else (name,))]
+    folders = {each.name: outcomes_folder(out / each.name) for each in asked}
     judged: list[Claim] = []
-    with console.status("starting Spark …"), spark_session(master) as spark:
+    with starting_spark(console, master) as spark:
         for each in asked:
-            folder = outcomes_folder(out / each.name)
             made = {exp: _points(exp, runs) for exp in each.experiments}
-            flat = [point for of_one in made.values() for point in of_one]
-            by_point, failed = sweep_with_progress(console, spark, flat, each.name, folder)
-            if failed:
-                raise click.ClickException(
-                    f"{len(failed)} trials failed, the first with {failed[0][0]}: {failed[0][1]}"
-                )
+            by_point, failed = sweep_with_progress(console, spark, made, folders[each.name])
+            exit_if_failed(failed)
             claims = conclude(each, made, by_point, out / each.name)
             judged += claims
             print_claims(console, each, claims, out / each.name)

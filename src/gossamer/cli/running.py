@@ -1,8 +1,11 @@
 """What the commands that run sweeps share: progress, tables, the report."""
 
-from collections.abc import Sequence
+import contextlib
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import click
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -12,11 +15,10 @@ from gossamer import __version__
 from gossamer.lab import figures
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
-from gossamer.lab.plan import estimate
 from gossamer.pipeline.background import in_background
-from gossamer.pipeline.session import Session
+from gossamer.pipeline.session import Session, spark_session
 from gossamer.pipeline.summary import summarise
-from gossamer.pipeline.sweep import finished_trials, run_sweep, written_trials
+from gossamer.pipeline.sweep import run_chunks, work_left, written_trials
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
@@ -27,27 +29,47 @@ WIDE = 130
 "Columns of a terminal that has room for every metric with its interval."
 
 
+@contextlib.contextmanager
+def starting_spark(console: Console, master: str | None = None) -> Iterator[Session]:
+    """A session for a block, announced while it starts and no longer: a terminal shows one live line at a time."""
+    with contextlib.ExitStack() as announced:
+        announced.enter_context(console.status("starting Spark …"))
+        with spark_session(master) as spark:
+            announced.close()
+            yield spark
+
+
 def sweep_with_progress(
-    console: Console, spark: Session, made: Sequence[Point], source: str, folder: Path
+    console: Console, spark: Session, work: Mapping[str, Sequence[Point]], folder: Path
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
-    """Runs what is missing under a progress bar, then summarises: lines per point, and the trials that failed."""
-    told = estimate(made, finished_trials(folder))
+    """Runs what is missing of these experiments, each given by its name, under a progress bar, then summarises: lines
+    per point, and the trials that failed."""
+    cut = work_left(work, folder)
+    left, before = sum(len(chunk.runs) for chunk in cut), written_trials(folder)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(f"{source}: trials", total=told.trials - told.finished)
-        before = written_trials(folder)
+        bar = progress.add_task("trials", total=left)
 
         def look() -> None:
             progress.update(bar, completed=written_trials(folder) - before)
 
         try:
-            in_background(spark, lambda: run_sweep(spark, made, source, folder), look)
+            in_background(spark, lambda: run_chunks(spark, cut, folder), look)
         except KeyboardInterrupt:
-            kept = written_trials(folder) - before + told.finished
-            console.print(f"Stopped: {kept:,} of {told.trials:,} trials are kept; the same command goes on from there.")
-            raise
+            ran = f"{written_trials(folder) - before:,} of {left:,}"
+            raise KeyboardInterrupt(f"{ran} trials ran and are kept; the same command goes on from there") from None
         progress.update(bar, description="summary")
+        made = [point for points in work.values() for point in points]
         return in_background(spark, lambda: summarise(spark, folder, made), lambda: None)
+
+
+def exit_if_failed(failed: Sequence[tuple[str, str]]) -> None:
+    """Says in one line how many trials failed, the first error and how to see it."""
+    if failed:
+        (error, again), many = failed[0], "1 trial" if len(failed) == 1 else f"{len(failed):,} trials"
+        first = error.splitlines()[0]
+        click.echo(f"gossamer: {many} failed, the first with {first} (see it with: {again})", err=True)
+        sys.exit(1)
 
 
 def shown(line: Line) -> str:

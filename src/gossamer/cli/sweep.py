@@ -1,6 +1,5 @@
 """gossamer sweep: every point and run, on Spark."""
 
-import sys
 from pathlib import Path
 
 import click
@@ -8,10 +7,9 @@ import msgspec
 from rich.console import Console
 
 from gossamer.cli.choosing import choosing, chosen
-from gossamer.cli.running import print_summary, sweep_with_progress, write_report
+from gossamer.cli.running import exit_if_failed, print_summary, starting_spark, sweep_with_progress, write_report
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate
-from gossamer.pipeline.session import spark_session
 from gossamer.pipeline.summary import write_csv
 from gossamer.pipeline.sweep import finished_trials, outcomes_folder
 
@@ -55,8 +53,8 @@ def command(
         )
         return
     folder = outcomes_folder(out)
-    with console.status("starting Spark …"), spark_session(master) as spark:
-        by_point, failed = sweep_with_progress(console, spark, made, source, folder)
+    with starting_spark(console, master) as spark:
+        by_point, failed = sweep_with_progress(console, spark, {source: made}, folder)
     lines = [line for each in by_point for line in each]
     write_csv(out / "summary.csv", lines)
     report = write_report(out, made, source, lines)
@@ -65,7 +63,4 @@ def command(
     else:
         print_summary(console, lines, made)
         console.print(f"Summary: {out / 'summary.csv'} · report: {report}")
-    if failed:
-        error, shown = failed[0]
-        click.echo(f"gossamer: {len(failed)} trials failed, the first with {error} (see it with: {shown})", err=True)
-        sys.exit(1)
+    exit_if_failed(failed)

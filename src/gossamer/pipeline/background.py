@@ -1,12 +1,18 @@
 """Spark at work in a thread of its own, so that the one that listens to the user is free."""
 
+import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
 from typing import TypeVar
 
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from gossamer.core.errors import TransportDown
+
 T = TypeVar("T")
+ERROR = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception)\b.*", re.MULTILINE)
 
 
 def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[], None]) -> T:
@@ -21,4 +27,12 @@ def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[],
             spark.sparkContext.cancelAllJobs()
             wait([doing])
             raise
-        return doing.result()
+        try:
+            return doing.result()
+        except (PySparkException, Py4JError) as problem:
+            raise TransportDown(f"Spark could not finish: {cause(str(problem))}") from problem
+
+
+def cause(trace: str) -> str:
+    """The line of a stack trace, or of several, that says most: the last error of a Python worker, or else of Java."""
+    return (ERROR.findall(trace) or trace.strip().splitlines() or ["it did not say why"])[-1]

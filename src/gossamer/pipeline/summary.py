@@ -1,6 +1,7 @@
 """From outcomes to a summary: one row per point, community and metric. All in JVM expressions."""
 
 import csv
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -25,7 +26,8 @@ def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point]) ->
     for point in points:
         runs[point_id(point)] = max(runs.get(point_id(point), 0), point.spec.experiment.runs)
     wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
-    rows = spark.read.schema(spark_schema(Outcome)).parquet(str(folder))
+    literally = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(folder))  # Spark takes a path for a pattern
+    rows = spark.read.schema(spark_schema(Outcome)).parquet(literally)
     return (
         rows.withColumn("id", F.substring_index("trial", "-", 1))
         .join(F.broadcast(wanted), "id")
@@ -139,5 +141,10 @@ def write_csv(path: Path, lines: Sequence[Line]) -> None:
         for line in lines:
             said = msgspec.structs.asdict(line)
             point = msgspec.json.encode(said.pop("point"), order="sorted").decode()
-            table.writerow([point, *(f"{each:.9g}" if isinstance(each, float) else each for each in said.values())])
+            table.writerow([point, *(nine_digits(each) if isinstance(each, float) else each for each in said.values())])
     kept.rename(path)
+
+
+def nine_digits(value: float) -> str:
+    """Rounded twice: a mean's last bits depend on the order in which Spark added, and decide where a 5 is cut off."""
+    return f"{float(f'{value:.12g}'):.9g}"

@@ -7,7 +7,7 @@ whole, means that a sweep killed half way keeps all it finished and goes on from
 import gc
 import os
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk, chunks, task_count
-from gossamer.lab.trial import Outcome, run_or_report
+from gossamer.lab.trial import Outcome, point_id, run_or_report
 from gossamer.pipeline.schemas import arrow_schema
 
 OUTCOMES = "outcomes"
@@ -49,7 +49,10 @@ def finished_trials(folder: Path) -> frozenset[str]:
     """Trials that need not be run again: those with an outcome and no error."""
     done: set[str] = set()
     for part in sorted(folder.glob("part-*.parquet")):
-        columns = pq.read_table(part, columns=["trial", "error"])
+        try:
+            columns = pq.read_table(part, columns=["trial", "error"])
+        except (pa.ArrowInvalid, OSError):  # a disk that filled up, a copy broken off
+            raise Misuse(f"{part} is damaged: remove it, and its trials are run again") from None
         whole = columns.filter(pa.compute.is_null(columns["error"]))
         done.update(whole["trial"].to_pylist())
     return frozenset(done)
@@ -91,9 +94,22 @@ def task(folder: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
     return run
 
 
+def work_left(work: Mapping[str, Sequence[Point]], folder: Path) -> list[Chunk]:
+    """Every trial that has no outcome yet, each once: experiments, given by their name, may have points in common."""
+    known, cut = set(finished_trials(folder)), list[Chunk]()
+    for source, points in work.items():
+        for point in points:
+            cut += chunks([point], known, source)
+            known.update(f"{point_id(point)}-{run}" for run in range(point.spec.experiment.runs))
+    return cut
+
+
 def run_sweep(spark: SparkSession, points: Sequence[Point], source: str, folder: Path) -> Swept:
     """Runs every trial that has no outcome yet; failing trials become rows with their error."""
-    cut = chunks(points, finished_trials(folder), source)
+    return run_chunks(spark, work_left({source: points}, folder), folder)
+
+
+def run_chunks(spark: SparkSession, cut: Sequence[Chunk], folder: Path) -> Swept:
     if not cut:
         return Swept(0, 0)
     rows = [(msgspec.json.encode(chunk).decode(),) for chunk in cut]

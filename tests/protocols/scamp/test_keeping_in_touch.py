@@ -152,7 +152,6 @@ def test_a_community_of_150_is_counted_within_a_quarter_and_again_after_half_lef
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 1000])
-@pytest.mark.parametrize("gone", ["crash", "leave"])
+@pytest.mark.parametrize(("n", "gone"), [(300, "leave"), (1000, "crash")])
 def test_large_communities_are_counted_within_a_quarter_and_again_after_half_left(n: int, gone: str) -> None:
     check_count(n, 2, gone)

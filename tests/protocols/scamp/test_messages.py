@@ -7,60 +7,22 @@ from gossamer.core.machine import (
     SECOND_US,
     Effect,
     Fired,
-    Given,
     Leave,
     PeerDown,
-    Received,
-    Send,
-    SetTimer,
     Subscribe,
     Tune,
     Unsubscribe,
 )
-from gossamer.core.stack import Stack
-from gossamer.protocols.assemble import dynamic_node
-from gossamer.protocols.scamp.layer import Patience, Renew, Scamp, Tick
+from gossamer.protocols.scamp.layer import Patience, Renew, Tick
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.search.messages import AnsContact
-from protocols.dynamics import layer
-
-LEASE = 60 * SECOND_US
-
-
-class One:
-    """A member of ".", with the steps it takes."""
-
-    def __init__(self, *held: int, params: Params | None = None) -> None:
-        self.node: Stack = dynamic_node(1, seed=1, scamp=params)
-        self.scamp = layer(self.node, Scamp)
-        self.now_us = 0
-        self.first = self.take(Subscribe("."))
-        for peer in held:
-            self.hear(peer, Forward(".", peer, 1, 1, LEASE))
-
-    def take(self, given: Given) -> list[Effect]:
-        return self.node.step(given, self.now_us)
-
-    def hear(self, peer: int, message: Struct) -> list[Effect]:
-        return self.take(Received(peer, message))
-
-    @property
-    def held(self) -> list[int]:
-        return [*self.scamp.views["."].held]
-
-
-def sent(effects: list[Effect], kind: type[Struct]) -> list[tuple[int, Struct]]:
-    return [(p, e.message) for e in effects if type(e) is Send and type(e.message) is kind for p in e.peers]
-
-
-def timers(effects: list[Effect], kind: type[Struct]) -> list[SetTimer]:
-    return [effect for effect in effects if type(effect) is SetTimer and type(effect.timer) is kind]
+from protocols.member import LEASE, One, sent, timers
 
 
 def accepted(one: One, by: int = 9) -> list[Effect]:
     effects = one.hear(by, AnsContact(".", (by,)))
-    (_, join) = sent(effects, Join)[0]
+    ((_, join),) = sent(effects, Join) or sent(one.fire(Patience), Join)
     return one.hear(by, Accept(".", join.number))  # type: ignore[attr-defined]
 
 
@@ -209,20 +171,32 @@ def test_stale_timers_do_nothing() -> None:
 
 def test_a_renewal_nobody_answers_goes_through_a_member_of_the_view() -> None:
     one = One(2, 3)
-    effects = accepted(one)
-    (renew,) = timers(effects, Renew)
+    (renew,) = timers(accepted(one), Renew)
     assert renew.after_us < Params().first_lease_us
     one.hear(2, Kept("."))
-    one.now_us = renew.after_us
-    (patience,) = timers(one.take(Fired(renew.timer)), Patience)
-    ((contact, join),) = sent(one.take(Fired(patience.timer)), Join)
+    one.fire(Renew)
+    ((contact, join),) = sent(one.fire(Patience), Join)
     assert contact in one.scamp.about(".")
     assert join.copies is not None  # type: ignore[attr-defined]
 
 
-def test_a_contact_that_is_a_stranger_is_preferred_to_one_already_known() -> None:
+def test_who_has_company_hears_all_answers_and_prefers_a_stranger_for_its_contact() -> None:
     one = One(2, 3)
-    assert [peer for peer, _ in sent(one.hear(2, AnsContact(".", (2, 3, 44))), Join)] == [44]
+    assert not sent(one.hear(2, AnsContact(".", (2, 3))), Join)
+    one.hear(3, AnsContact(".", (3, 44)))
+    assert [peer for peer, _ in sent(one.fire(Patience), Join)] == [44]
+
+
+def test_each_failed_attempt_walks_fewer_steps_and_ends_at_whoever_answered() -> None:
+    one = One()
+    walks = []
+    for _ in range(4):
+        ((contact, join),) = sent(one.hear(9, AnsContact(".", (9, 10, 11))), Join)
+        walks.append(join.walk)  # type: ignore[attr-defined]
+        one.fire(Patience)
+    assert walks == [5, 2, 1, 0]
+    assert contact == 9
+    assert not one.scamp.ready(".")  # contacts were named: it is not alone
 
 
 def test_marks_that_are_none_are_rejected_in_a_note() -> None:
