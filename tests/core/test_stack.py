@@ -66,8 +66,9 @@ class Toy(Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Tell: self.on_tell, Ping: self.on_ping, Tick: self.on_tick}
 
-    def publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> bool:
         self.pass_on(Carried(event), self.node.me)
+        return True
 
     def on_tell(self, peer: Peer, tell: Tell) -> None:
         self.pass_on(tell.carried, peer)
@@ -98,9 +99,6 @@ class Toy(Layer):
 
     def peer_down(self, peer: Peer) -> None:
         self.diary.append(("peer_down", peer))
-
-    def ready(self, topic: Topic) -> None:
-        self.diary.append(("ready", topic))
 
     def leaving(self) -> None:
         self.diary.append(("leaving",))
@@ -289,13 +287,11 @@ def test_every_layer_hears_of_the_moments_in_the_nodes_life() -> None:
     made.step(Started((4, 5)), 0)
     made.step(Tune(".a", Ping(1)), 0)
     made.step(PeerDown(4), 0)
-    made.is_ready(".a")
     assert made.step(Leave(), 0) == [Send((2,), Ping(0)), Note("stop")]
     assert toy.diary == [
         ("started", (4, 5)),
         ("tuned", ".a", Ping(1)),
         ("peer_down", 4),
-        ("ready", ".a"),
         ("leaving",),
     ]
     assert second == [4]
@@ -379,3 +375,44 @@ def test_what_layers_were_told_adds_up_to_the_communities_held(history: list[Giv
         elif what == "left":
             held.remove(topic)
     assert sorted(map(str, held)) == sorted(made.interest.mine())
+
+
+class Slow(Toy):
+    """A spread that has not found its place yet."""
+
+    place = False
+
+    def publish(self, event: Event) -> bool:
+        return self.place and super().publish(event)
+
+
+def slow_node() -> tuple[Stack, Slow]:
+    made = Stack(ME, seed=5, hierarchy=Hierarchy(), seen=Seen())
+    return made, Slow(made, False)
+
+
+def test_a_publication_waits_until_the_node_has_found_its_place() -> None:
+    made, toy = slow_node()
+    made.step(Publish(event(".a", publisher=ME)), 0)
+    assert made.pending == [event(".a", publisher=ME)]
+    toy.place = True
+    made.is_ready(".a")
+    assert made.pending == []
+    assert made.knows(event(".a", publisher=ME).id)
+
+
+def test_a_publisher_that_stops_while_its_event_waits_leaves_after_the_hand_over() -> None:
+    made, toy = slow_node()
+    made.step(Publish(event(".a", publisher=ME)), 0)
+    made.step(StopPublishing(".a"), 0)
+    assert made.interest.takes_part(".a")
+    toy.place = True
+    made.is_ready(".a")
+    assert made.knows(event(".a", publisher=ME).id)
+    assert not made.interest.takes_part(".a")
+
+
+def test_publications_still_waiting_when_the_node_leaves_are_said_to_be_dropped() -> None:
+    made, _ = slow_node()
+    made.step(Publish(event(".a", publisher=ME)), 0)
+    assert [e.kind for e in made.step(Leave(), 0) if isinstance(e, Note)] == ["drop", "stop"]

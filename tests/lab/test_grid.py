@@ -44,7 +44,6 @@ def test_what_is_no_name_is_said_to_be_none(dotted: str) -> None:
     assert "\n" not in str(wrong.value)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="path_of unpacks one key, and a name of two lines makes two")
 def test_a_name_of_two_lines_is_no_name() -> None:
     with pytest.raises(SpecError):
         put(example(), "faults.fraction = 1\nb", 1, SOURCE)
@@ -145,7 +144,6 @@ def test_a_sweep_of_too_many_points_is_refused(monkeypatch: pytest.MonkeyPatch) 
         points(raw, SOURCE)
 
 
-@pytest.mark.xfail(strict=True, reason="every point is made and checked before they are counted")
 def test_too_many_points_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
     monkeypatch.setattr(grid, "POINTS_MAX", 5)
@@ -165,24 +163,17 @@ SHAPELESS = {
 }
 
 
-@pytest.mark.xfail(
-    strict=True, reason="points() converts [sweep] and [cases] outside of check(): msgspec's error is raised"
-)
 @pytest.mark.parametrize("what", SHAPELESS)
 def test_a_sweep_of_the_wrong_shape_is_refused_in_a_sentence(what: str) -> None:
     with pytest.raises(GossamerError, match=r"^mine\.toml: .*(sweep|cases)"):
         points({**example(), **SHAPELESS[what]}, SOURCE)
 
 
-@pytest.mark.xfail(strict=True, raises=pytest.fail.Exception, reason="no values make no points, and nobody is told")
 def test_a_sweep_over_nothing_is_refused() -> None:
     with pytest.raises(SpecError, match=r"faults\.fraction"):
         points(example(sweep={"faults.fraction": []}), SOURCE)
 
 
-@pytest.mark.xfail(
-    strict=True, raises=pytest.fail.Exception, reason="two points of the same name and id share their trials"
-)
 def test_a_value_swept_twice_is_refused_or_counts_once() -> None:
     made = points(example(sweep={"faults.fraction": [0.1, 0.1]}), SOURCE)
     if len(made) != 1:

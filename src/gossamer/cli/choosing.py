@@ -1,18 +1,18 @@
 """Options that choose a point of an experiment, shared by the commands that take one."""
 
+import contextlib
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 import click
+import msgspec
 
 from gossamer.core.errors import Misuse
 from gossamer.lab.grid import path_of, put
-from gossamer.lab.spec import read
+from gossamer.lab.spec import GRID, read
 
 F = TypeVar("F", bound=Callable[..., Any])
-GRID = ("sweep", "cases")
-"Tables that say which points there are, not what holds at one."
 
 
 def choosing(command: F) -> F:
@@ -53,11 +53,12 @@ def set_field(raw: dict[str, Any], field: str, value: Any, source: str) -> None:
 
 
 def value_of(text: str) -> Any:
-    """A TOML value; what is none is plain text."""
-    try:
+    """A TOML value, or a JSON one (tables are easier to quote); what is neither is plain text."""
+    with contextlib.suppress(tomllib.TOMLDecodeError):
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
+    with contextlib.suppress(msgspec.DecodeError):
+        return msgspec.json.decode(text)
+    return text
 
 
 def one_point(raw: Mapping[str, Any], case: str | None) -> tuple[dict[str, Any], dict[str, Any]]:

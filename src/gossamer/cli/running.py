@@ -12,9 +12,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table as Shown
 
 from gossamer import __version__
+from gossamer.core.errors import SpecError
 from gossamer.lab import figures
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
+from gossamer.lab.spec import FigureSpec
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.session import Session, spark_session
 from gossamer.pipeline.summary import summarise
@@ -106,25 +108,29 @@ def rows_of(lines: Sequence[Line], metrics: Sequence[str], swept: Sequence[str])
 
 
 def experiment_figures(made: Sequence[Point], lines: Sequence[Line]) -> list[figures.Figure]:
-    """The plots an experiment file asks for."""
+    """The plots an experiment file asks for; none if every trial failed."""
     rows = [{name: getattr(line, name) for name in Line.__struct_fields__} for line in lines]
-    return [
-        figures.lines(
-            rows,
-            name=asked.name,
-            title=asked.title,
-            x=asked.x or next(iter(made[0].swept), ""),
-            metric=asked.metric,
-            groups=asked.groups or None,
-            by=asked.by,
-            x_label=asked.x_label,
-            y_label=asked.y_label,
-            caption=asked.caption,
-            log_x=asked.log_x,
-            log_y=asked.log_y,
-        )
-        for asked in made[0].spec.figures
-    ]
+    try:
+        return [figure(made, rows, asked) for asked in made[0].spec.figures if rows]
+    except ValueError as wrong:
+        raise SpecError(f"[[figures]] cannot be drawn: {wrong}") from None
+
+
+def figure(made: Sequence[Point], rows: Sequence[figures.Row], asked: FigureSpec) -> figures.Figure:
+    return figures.lines(
+        rows,
+        name=asked.name,
+        title=asked.title,
+        x=asked.x or next(iter(made[0].swept), ""),
+        metric=asked.metric,
+        groups=asked.groups or None,
+        by=asked.by,
+        x_label=asked.x_label,
+        y_label=asked.y_label,
+        caption=asked.caption,
+        log_x=asked.log_x,
+        log_y=asked.log_y,
+    )
 
 
 def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str | None = None) -> Section:

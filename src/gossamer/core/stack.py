@@ -20,6 +20,9 @@ from gossamer.core.trace import Kind
 
 Handler: TypeAlias = Callable[..., None]
 
+PENDING_MAX = 1000
+"Publications that may wait for the node to find its place in a community."
+
 
 class Peers(Protocol):
     """Who else is in a community, as far as this node knows."""
@@ -43,7 +46,8 @@ class Spread(Protocol):
     relays: bool
     "False: a process never carries what it does not want."
 
-    def publish(self, event: Event) -> None: ...
+    def publish(self, event: Event) -> bool:
+        """Spreads a new event of our own. False: not yet, this node has not found its place in the community."""
 
 
 class Memory(Protocol):
@@ -96,9 +100,6 @@ class Layer:
     def joined(self, topic: Topic) -> None:
         """This node now belongs to the topic's community."""
 
-    def ready(self, topic: Topic) -> None:
-        """The membership layer has found the node's place in a community it joined."""
-
     def left(self, topic: Topic) -> None:
         """This node no longer belongs to it."""
 
@@ -126,6 +127,8 @@ class Stack:
         self.seen = seen
         self.out = Outbox()
         self.layers: list[Layer] = []
+        self.pending: list[Event] = []
+        self.stopping: dict[Topic, None] = {}
         self.hearers: dict[type[Struct], Handler] = {}
         self._reasons: dict[int, int] = {}
 
@@ -172,7 +175,8 @@ class Stack:
                 self._change(lambda: self.interest.subscribed.pop(topic, None))
                 self.out.note("unsubscribe", topic=topic)
             case machine.StopPublishing(topic):
-                self._change(lambda: self.interest.publishing.pop(topic, None))
+                self.stopping[topic] = None
+                self._stop_publishing(topic)
             case machine.Started(contacts):
                 self._tell(lambda layer: layer.started(contacts))
                 self.out.note("start")
@@ -181,6 +185,7 @@ class Stack:
             case machine.PeerDown(peer):
                 self._tell(lambda layer: layer.peer_down(peer))
             case machine.Leave():
+                self._drop_pending()
                 self._tell(lambda layer: layer.leaving())
                 self.out.note("stop")
 
@@ -200,16 +205,37 @@ class Stack:
             if topic not in after:
                 self._tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
 
-    def is_ready(self, topic: Topic) -> None:
-        """The membership layer says so."""
-        self._tell(lambda layer: layer.ready(topic))
-
     def publish(self, event: Event) -> None:
-        """Joins the event's community where needed, then hands the event to the spread."""
+        """Joins the event's community where needed, then hands the event to the spread, now or once it is ready."""
+        self.stopping.pop(event.topic, None)
         if event.topic not in self.interest.publishing:
             self._change(lambda: self.interest.publishing.setdefault(event.topic))
         self.out.note("publish", event=event.id, topic=event.topic)
-        self.spread.publish(event)
+        if not self.spread.publish(event):
+            self._keep_pending(event)
+
+    def is_ready(self, topic: Topic) -> None:
+        """The membership layer has found this node's place: what waited for it goes out."""
+        waiting, self.pending = self.pending, []
+        self.pending = [event for event in waiting if event.topic != topic or not self.spread.publish(event)]
+        self._stop_publishing(topic)
+
+    def _keep_pending(self, event: Event) -> None:
+        if len(self.pending) < PENDING_MAX:
+            self.pending.append(event)
+        else:
+            self.out.note("drop", event=event.id, topic=event.topic, detail="too many publications wait to join")
+
+    def _drop_pending(self) -> None:
+        for event in self.pending:
+            self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
+        self.pending = []
+
+    def _stop_publishing(self, topic: Topic) -> None:
+        """A publisher may go after one hand-over, but not before."""
+        if topic in self.stopping and all(event.topic != topic for event in self.pending):
+            del self.stopping[topic]
+            self._change(lambda: self.interest.publishing.pop(topic, None))
 
     def accept(self, carried: Carried, via: Peer) -> bool:
         """The one door for events, spread or recovered. True: it is new and should be carried on."""

@@ -1,16 +1,19 @@
 """From one file to the points of a sweep: every combination of the swept values, in every case."""
 
+import contextlib
 import copy
 import itertools
+import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from gossamer.core.errors import SpecError
-from gossamer.lab.spec import Spec, check
+from gossamer.core.errors import Misuse, SpecError
+from gossamer.lab.reading import joined, table
+from gossamer.lab.spec import GRID, Spec, check
 
 POINTS_MAX = 10_000
 
@@ -30,9 +33,11 @@ class Point(Struct, frozen=True):
 def path_of(dotted: str) -> list[str]:
     """The keys of a dotted TOML path, quotes and all: `topics.".d".size` has three."""
     keys: list[str] = []
-    table: Any = tomllib.loads(f"{dotted} = 0")
-    while isinstance(table, dict):
-        ((key, table),) = table.items()
+    said: Any = tomllib.loads(f"{dotted} = 0")
+    while isinstance(said, dict):
+        if len(said) != 1:
+            raise tomllib.TOMLDecodeError("more than one field")
+        ((key, said),) = said.items()
         keys.append(key)
     return keys
 
@@ -43,35 +48,57 @@ def put(raw: dict[str, Any], dotted: str, value: Any, source: str) -> None:
         *way, last = path_of(dotted)
     except tomllib.TOMLDecodeError:
         raise SpecError(f"{source}: {dotted!r} is not a field name; write it like faults.fraction") from None
-    table: Any = raw
+    inside: Any = raw
     for key in way:
-        table = table.setdefault(key, {})
-        if not isinstance(table, dict):
+        inside = inside.setdefault(key, {})
+        if not isinstance(inside, dict):
             raise SpecError(f"{source}: {dotted} names no field: {key} is not a table")
-    table[last] = value
+    inside[last] = value
 
 
 def points(raw: Mapping[str, Any], source: str) -> list[Point]:
-    """Every point of an experiment, checked. Without a sweep there is one, with nothing swept."""
-    base = {key: value for key, value in raw.items() if key not in ("sweep", "cases")}
-    whole = msgspec.convert({"sweep": raw.get("sweep", {}), "cases": raw.get("cases", {})}, _Swept)
-    made = [_point(base, source, swept, fields) for swept, fields in _combinations(whole)]
-    if len(made) > POINTS_MAX:
-        raise SpecError(f"{source}: the sweep has {len(made):,} points; {POINTS_MAX:,} is the most")
-    return made
+    """Every point of an experiment, checked, each once. Without a sweep there is one, with nothing swept."""
+    base = {key: value for key, value in raw.items() if key not in GRID}
+    try:
+        sweep, cases = _sweep(raw.get("sweep", {})), _cases(raw.get("cases", {}))
+        _known_topics(base, (*sweep, *(field for fields in cases.values() for field in fields)))
+    except Misuse as wrong:
+        raise SpecError(f"{source}: {wrong}") from None
+    count = math.prod(len(values) for values in sweep.values()) * max(1, len(cases))
+    if count > POINTS_MAX:
+        raise SpecError(f"{source}: the sweep has {count:,} points; {POINTS_MAX:,} is the most")
+    made = (_point(base, source, swept, fields) for swept, fields in _combinations(sweep, cases))
+    return list({point.name: point for point in made}.values())
 
 
-class _Swept(Struct, frozen=True):
-    sweep: dict[str, list[Any]]
-    cases: dict[str, dict[str, Any]]
+def _sweep(said: Any) -> Mapping[str, list[Any]]:
+    for field, values in table(said, "sweep").items():
+        if not isinstance(values, list) or not values:
+            raise Misuse(f'sweep: give {field} a list of values, its name in quotes: "faults.fraction" = [0.1, 0.2]')
+    return said  # type: ignore[no-any-return]
 
 
-def _combinations(whole: _Swept) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
-    for case in whole.cases or [None]:
+def _cases(said: Any) -> Mapping[str, Mapping[str, Any]]:
+    return {name: table(fields, joined("cases", name)) for name, fields in table(said, "cases").items()}
+
+
+def _known_topics(base: Mapping[str, Any], fields: Iterable[str]) -> None:
+    """A misspelt topic in a swept field would quietly become a topic of its own."""
+    for field in fields:
+        with contextlib.suppress(tomllib.TOMLDecodeError):  # `put` tells that better
+            way = path_of(field)
+            if len(way) > 1 and way[0] == "topics" and way[1] not in base.get("topics", {}):
+                raise Misuse(f"{field} is swept, but [topics] does not list {way[1]}")
+
+
+def _combinations(
+    sweep: Mapping[str, list[Any]], cases: Mapping[str, Mapping[str, Any]]
+) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    for case in cases or [None]:
         named = {} if case is None else {"case": case}
-        overrides = {} if case is None else whole.cases[case]
-        for values in itertools.product(*whole.sweep.values()):
-            swept = dict(zip(whole.sweep, values, strict=True))
+        overrides = {} if case is None else cases[case]
+        for values in itertools.product(*sweep.values()):
+            swept = dict(zip(sweep, values, strict=True))
             yield {**named, **swept}, {**overrides, **swept}
 
 

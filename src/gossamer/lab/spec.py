@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.setting import Community, FaultKind, Faults, Publication, Setting
 from gossamer.core.topics import Hierarchy, topic
+from gossamer.lab.reading import convert, joined, table
 from gossamer.protocols import CATALOGUE
 from gossamer.sim.conditions import Conditions
 
@@ -80,8 +81,8 @@ class FigureSpec(Struct, frozen=True, forbid_unknown_fields=True):
     log_y: bool = False
 
 
-class Spec(Struct, frozen=True, forbid_unknown_fields=True):
-    """A whole experiment file. `sweep` and `cases` name fields of the other tables; see `lab.grid`."""
+class Spec(Struct, frozen=True):
+    """What an experiment file says of one point."""
 
     experiment: Head
     topics: dict[str, TopicSpec]
@@ -89,8 +90,6 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
     params: dict[str, Any] = field(default_factory=dict)
     network: dict[str, Any] = field(default_factory=dict)
     faults: FaultsSpec = field(default_factory=FaultsSpec)
-    sweep: dict[str, list[Any]] = field(default_factory=dict)
-    cases: dict[str, dict[str, Any]] = field(default_factory=dict)
     figures: tuple[FigureSpec, ...] = ()
     world: Conditions = field(default_factory=Conditions)
 
@@ -101,7 +100,8 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
         index = {name: position for position, name in enumerate(populated)}
         communities, start = [], 0
         for name in populated:
-            network = msgspec.convert(_layered(self.network, name), NetworkSpec)
+            where = joined("network", name) if self.network.get(name) else "network"
+            network = convert(_layered(self.network, name), NetworkSpec, where)
             communities.append(
                 Community(
                     topic=name,
@@ -143,28 +143,67 @@ def params_for(spec: Spec, name: str) -> Struct:
         known = ", ".join(protocol.presets) or "none"
         raise Misuse(f"params.preset: {protocol.name} has no preset {preset!r} (it has: {known})")
     params = protocol.params() if preset is None else getattr(protocol.params, preset)()
-    known_fields = params.__struct_fields__
+    own = spec.params.get(name, {})
     for key in said:
-        if key not in known_fields:
-            raise Misuse(f"params.{key}: {protocol.name} has no such parameter; it has {', '.join(known_fields)}")
-    return msgspec.convert({**msgspec.structs.asdict(params), **said}, type(params))
+        if key not in params.__struct_fields__:
+            field = joined(joined("params", name) if key in own else "params", key)
+            raise Misuse(
+                f"{field}: {protocol.name} has no such parameter; it has {', '.join(params.__struct_fields__)}"
+            )
+    where = joined("params", name) if own else "params"
+    return convert({**msgspec.structs.asdict(params), **said}, type(params), where)
+
+
+TABLES: dict[str, type[Struct]] = {
+    "experiment": Head,
+    "publish": PublishSpec,
+    "faults": FaultsSpec,
+    "world": Conditions,
+}
+GRID = ("sweep", "cases")
+"Tables that say which points there are, not what holds at one; `lab.grid` reads them."
 
 
 def check(raw: Mapping[str, Any], source: str) -> Spec:
     """Raw TOML as a Spec, or one sentence about the first thing that is wrong."""
     try:
-        spec = msgspec.convert(raw, Spec)
+        spec = _spec(raw)
         _check_sense(spec)
         return spec
-    except msgspec.ValidationError as wrong:
-        raise SpecError(f"{source}: {_in_words(wrong)}") from None
     except Misuse as wrong:
         raise SpecError(f"{source}: {wrong}") from None
 
 
-def _in_words(wrong: msgspec.ValidationError) -> str:
-    text = str(wrong)
-    return text.replace("Object contains unknown field", "there is no field").replace("Object missing", "missing")
+def _spec(raw: Mapping[str, Any]) -> Spec:
+    for name in raw:
+        if name not in Spec.__struct_fields__ and name not in GRID:
+            raise Misuse(f"there is no table [{name}]; a file has {', '.join((*Spec.__struct_fields__, *GRID))}")
+    for name in ("experiment", "topics", "publish"):
+        if name not in raw:
+            raise Misuse(f"the table [{name}] is missing")
+    figures = raw.get("figures", [])
+    if not isinstance(figures, list):
+        raise Misuse("figures must be a list of tables: write [[figures]]")
+    parts: dict[str, Any] = {name: convert(raw[name], kind, name) for name, kind in TABLES.items() if name in raw}
+    return Spec(
+        **parts,
+        topics={
+            name: convert(each, TopicSpec, joined("topics", name))
+            for name, each in table(raw["topics"], "topics").items()
+        },
+        params=_by_topic(raw, "params"),
+        network=_by_topic(raw, "network"),
+        figures=tuple(convert(each, FigureSpec, "figures") for each in figures),
+    )
+
+
+def _by_topic(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
+    """A table with general fields and tables of single topics."""
+    said = dict(table(raw.get(name, {}), name))
+    for key, value in said.items():
+        if key.startswith("."):
+            table(value, joined(name, key))
+    return said
 
 
 def _check_sense(spec: Spec) -> None:
@@ -217,10 +256,12 @@ def _check_topics(spec: Spec) -> None:
         raise Misuse(f"publish.topic is {spec.publish.topic}, which [topics] does not list")
     if spec.topics[spec.publish.topic].size < 1:
         raise Misuse(f"publish.topic is {spec.publish.topic}, where nobody is: give it a size of at least 1")
-    for table, name in ((spec.params, "params"), (spec.network, "network")):
-        for key in table:
+    for said, name in ((spec.params, "params"), (spec.network, "network")):
+        for key in said:
             if key.startswith(".") and key not in spec.topics:
                 raise Misuse(f'[{name}."{key}"] names a topic that [topics] does not list')
+            if key.startswith(".") and name == "params" and not CATALOGUE[spec.experiment.protocol].per_topic:
+                raise Misuse(f'[params."{key}"]: {spec.experiment.protocol} has one setting for all topics')
     spec.hierarchy()
 
 
@@ -246,10 +287,10 @@ def read(name: str) -> tuple[dict[str, Any], str]:
     """A file's raw TOML and what to call it: a path, or the name of a shipped experiment."""
     path = Path(name)
     if not path.suffix and (files("gossamer") / "experiments" / f"{name}.toml").is_file():
-        text = (files("gossamer") / "experiments" / f"{name}.toml").read_text()
+        text = (files("gossamer") / "experiments" / f"{name}.toml").read_text(encoding="utf-8")
     else:
         try:
-            text = path.read_text()
+            text = path.read_text(encoding="utf-8")
         except OSError as wrong:
             known = ", ".join(shipped())
             raise SpecError(f"cannot read {name} ({wrong.strerror or wrong}): give a path, or one of {known}") from None

@@ -24,8 +24,8 @@ def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[],
             while not wait([doing], timeout=0.5).done:
                 look()
         except KeyboardInterrupt:
-            spark.sparkContext.cancelAllJobs()
-            wait([doing])
+            while not wait([doing], timeout=0.5).done:
+                spark.sparkContext.cancelAllJobs()  # more than once: a job may be about to start
             raise
         try:
             return doing.result()
@@ -34,5 +34,5 @@ def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[],
 
 
 def cause(trace: str) -> str:
-    """The line of a stack trace, or of several, that says most: the last error of a Python worker, or else of Java."""
-    return (ERROR.findall(trace) or trace.strip().splitlines() or ["it did not say why"])[-1]
+    """The line of what Spark says that tells most: the last that names an error, or else the first."""
+    return [*trace.strip().splitlines()[:1], *ERROR.findall(trace)][-1]

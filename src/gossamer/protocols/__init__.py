@@ -29,6 +29,8 @@ class Protocol(Struct, frozen=True, kw_only=True):
     theory: str | None = None
     presets: tuple[str, ...] = ()
     "Class methods of Params that may stand in an experiment file as `preset`."
+    per_topic: bool = True
+    "Whether communities may have Params of their own."
     climbs: bool = False
     "Whether messages between communities go up a hierarchy (and may be lost with `success_up`)."
 
@@ -65,6 +67,7 @@ OWN = (
         package="gossamer.protocols.gossip",
         kernel="gossamer.protocols.gossip.kernel",
         presets=("broadcast", "multicast", "hierarchical"),
+        per_topic=False,
     ),
     Protocol(
         name="flood",
@@ -91,19 +94,33 @@ OWN = (
 class Catalogue(Mapping[str, Protocol]):
     """Our protocols, then those other packages registered."""
 
+    def __init__(self) -> None:
+        self.broken: dict[str, str] = {}
+
     @cached_property
     def _all(self) -> dict[str, Protocol]:
         found = {protocol.name: protocol for protocol in OWN}
         for entry in entry_points(group="gossamer.protocols"):
-            found.setdefault(entry.name, entry.load())
+            try:
+                found.setdefault(entry.name, entry.load())
+            except Exception as problem:  # another package's fault must not take our own protocols away
+                self.broken[entry.name] = f"{entry.value} does not load: {problem}"
         return found
 
     def __getitem__(self, name: str) -> Protocol:
         try:
             return self._all[name]
         except KeyError:
+            if name in self.broken:
+                raise Misuse(f"the protocol {name!r} of another package cannot be used: {self.broken[name]}") from None
             known = ", ".join(sorted(self._all))
             raise Misuse(f"there is no protocol {name!r}: choose one of {known}") from None
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._all
+
+    def get(self, name: str, default: Any = None) -> Any:
+        return self._all.get(name, default)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._all)

@@ -100,8 +100,8 @@ def headline_seven_percent(book: Book) -> Claim:
         ci95=at[5.0].ci95,
         runs=at[5.0].runs,
         verdict=verdict(at[5.0].mean + at[5.0].ci95 >= 1.0),
-        why="Of 28 processes, 7 % is two on average, and none at all in many runs: the event arrives at the root at all "
-        f"in {share(crossed.mean)} of runs. The paper averages 5 to 10 experiments, too few to see it.",
+        why="Of 28 processes, 7 % is two on average, and none at all in many runs: the event arrives at the root "
+        f"at all in {share(crossed.mean)} of runs. The paper averages 5 to 10 experiments, too few to see it.",
     )
 
 

@@ -17,9 +17,6 @@ from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params
 
-PENDING_MAX = 1000
-"Publications that may wait for the node to find its place in a community."
-
 
 class Above(Protocol):
     """Super-topic tables: who can be told that events climb."""
@@ -39,8 +36,6 @@ class Camcast(Layer):
         self.links = links
         self.params = params
         self.tuned_params: dict[Topic, Params] = {}
-        self.pending: list[Event] = []
-        self.closing: dict[Topic, None] = {}
         node.spread = self
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -53,49 +48,21 @@ class Camcast(Layer):
         if isinstance(params, Params):
             self.tuned_params[topic] = params
 
-    def publish(self, event: Event) -> None:
-        """Spreads an event now, or once this node has found its place in the community."""
-        self.closing.pop(event.topic, None)
-        if self.members.ready(event.topic):
-            self.begin(event)
-        elif len(self.pending) < PENDING_MAX:
-            self.pending.append(event)
-        else:
-            self.out.note("drop", event=event.id, topic=event.topic, detail="too many publications wait to join")
-
-    def ready(self, topic: Topic) -> None:
-        self._release(topic)
-        if topic in self.closing:
-            del self.closing[topic]
-            self.node._change(lambda: self.node.interest.publishing.pop(topic, None))
+    def publish(self, event: Event) -> bool:
+        if not self.members.ready(event.topic):
+            return False
+        self.meet(Carried(event), via=self.node.me)
+        return True
 
     def left(self, topic: Topic) -> None:
-        """A publisher may go after one hand-over, but not before: while events wait it joins again, only for them."""
-        if any(event.topic == topic for event in self.pending):
-            self.closing[topic] = None
-            self.node._change(lambda: self.node.interest.publishing.setdefault(topic))
-        else:
-            self.tuned_params.pop(topic, None)
-
-    def leaving(self) -> None:
-        for event in self.pending:
-            self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
-        self.pending = []
-
-    def _release(self, topic: Topic) -> None:
-        waiting = [event for event in self.pending if event.topic == topic]
-        self.pending = [event for event in self.pending if event.topic != topic]
-        for event in waiting:
-            self.begin(event)
-
-    def begin(self, event: Event) -> None:
-        carried = Carried(event)
-        if self.node.accept(carried, via=self.node.me):
-            self.carry_on(carried)
+        self.tuned_params.pop(topic, None)
 
     def on_carry(self, peer: Peer, carry: Carry) -> None:
-        if self.node.accept(carry.carried, via=peer):
-            self.carry_on(carry.carried)
+        self.meet(carry.carried, via=peer)
+
+    def meet(self, carried: Carried, via: Peer) -> None:
+        if self.node.accept(carried, via):
+            self.carry_on(carried)
 
     def carry_on(self, carried: Carried) -> None:
         """Disseminates an event met for the first time: some go up, some stay."""

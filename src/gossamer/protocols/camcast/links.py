@@ -225,7 +225,7 @@ class Links(Layer):
         live = table.live()
         if table.found is None or not live:
             self.find(timer.topic, table)
-        elif len(live) < params.links_low:
+        elif len(live) < min(params.links_low, params.links):
             self.request(live, timer.topic, table, max(1, params.links - params.links_low))
         elif len(live) < params.links:
             self.request(live[:1], timer.topic, table, params.links - len(live))

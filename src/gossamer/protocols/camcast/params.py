@@ -1,5 +1,7 @@
 """What can be tuned in CAMCAST; the letters are the papers'."""
 
+import math
+
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
@@ -20,7 +22,7 @@ class Params(Struct, frozen=True, kw_only=True):
     links: int = 3
     "z: super-topic contacts each process keeps, per super-topic."
     links_low: int = 2
-    "tau: with fewer live links than this, links - links_low new ones are asked for."
+    "tau: with fewer live links than this (never more than `links`), links - links_low new ones are asked for."
     small: int = 0
     "In communities up to this size everybody elects itself and tells its whole view and every link. 0: never."
     keep_every_us: int = 2 * SECOND_US
@@ -33,14 +35,17 @@ class Params(Struct, frozen=True, kw_only=True):
     "The chance, each time links are looked after, that one live link is exchanged for another: spreads the load above."
 
     def __post_init__(self) -> None:
+        for name in ("fanout_extra", "electors", "targets"):
+            if not math.isfinite(getattr(self, name)):
+                raise Misuse(f"{name} must be a number, not {getattr(self, name)}")
         if self.links < 1:
             raise Misuse(f"links must be at least 1, not {self.links}: events could never climb")
         if not 0 < self.targets <= self.links:
             raise Misuse(f"targets must be above 0 and at most links ({self.links}), not {self.targets}")
         if self.electors < 0:
             raise Misuse(f"electors must not be negative, not {self.electors}")
-        if not 0 <= self.links_low <= self.links:
-            raise Misuse(f"links_low must be between 0 and links ({self.links}), not {self.links_low}")
+        if self.links_low < 0:
+            raise Misuse(f"links_low must not be negative, not {self.links_low}")
         if not 0 <= self.rotation <= 1:
             raise Misuse(f"rotation is a chance between 0 and 1, not {self.rotation}")
         for name in ("keep_every_us", "probe_patience_us", "search_every_us"):

@@ -26,8 +26,9 @@ class Flood(Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Pass: self.on_pass}
 
-    def publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> bool:
         self.meet(Carried(event), via=self.node.me)
+        return True
 
     def on_pass(self, peer: Peer, message: Pass) -> None:
         self.meet(message.carried, via=peer)

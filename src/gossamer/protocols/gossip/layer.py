@@ -42,8 +42,9 @@ class Gossip(Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Rumour: self.on_rumour}
 
-    def publish(self, event: Event) -> None:
+    def publish(self, event: Event) -> bool:
         self.meet(Carried(event), via=self.node.me)
+        return True
 
     def on_rumour(self, peer: Peer, rumour: Rumour) -> None:
         self.meet(rumour.carried, via=peer)

@@ -1,5 +1,6 @@
 """What can be tuned in plain gossip: the three approaches CAMCAST is compared with."""
 
+import math
 from typing import Literal
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ class Params(Struct, frozen=True, kw_only=True):
     "c2: other clusters beyond ln C in which each first receiver tells one process."
 
     def __post_init__(self) -> None:
+        for name in ("fanout_extra", "cross_extra"):
+            if not math.isfinite(getattr(self, name)):
+                raise Misuse(f"{name} must be a number, not {getattr(self, name)}")
         if self.clusters < 1:
             raise Misuse(f"clusters must be at least 1, not {self.clusters}")
 

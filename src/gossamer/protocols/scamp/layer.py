@@ -100,7 +100,7 @@ class Scamp(Layer):
         otherwise be taken for the one counted an epoch ago, and nobody be told."""
         return max(self.headcount.size(topic), 1 + len(self.about(topic)))
 
-    def ready(self, topic: Topic) -> bool:  # type: ignore[override]  # the question of Peers, not the moment of Layer
+    def ready(self, topic: Topic) -> bool:
         view = self.views.get(topic)
         return view is not None and view.ready
 

@@ -1,0 +1,104 @@
+"""A sweep that is killed or stopped half way keeps what it finished, and goes on from there."""
+
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from click.testing import CliRunner
+
+from gossamer.cli import main
+from gossamer.pipeline.sweep import written_trials
+from pipeline.processes import gossamer, members, soon, started
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(not Path("/proc").is_dir(), reason="processes are looked up in /proc"),
+]
+
+LONG = """
+[experiment]
+name = "long"
+protocol = "flood"
+engine = "machine"
+runs = 8
+
+[topics]
+".news" = {size = 300}
+
+[params]
+neighbours = 4
+
+[network]
+success = 0.9
+
+[publish]
+topic = ".news"
+
+[sweep]
+"experiment.seed" = [SEEDS]
+""".replace("SEEDS", ", ".join(map(str, range(30))))
+TRIALS, EACH = 240, 8
+"A part per point: some seconds of work in thirty pieces."
+
+
+@pytest.fixture
+def undisturbed(spark: "SparkSession", tmp_path: Path) -> Path:
+    """The summary of a sweep left alone; the file beside it says what was asked."""
+    (tmp_path / "long.toml").write_text(LONG)
+    return finish(tmp_path / "alone")
+
+
+def finish(out: Path) -> Path:
+    """The same command in this process, on the session of the tests."""
+    ran = CliRunner().invoke(main, ["sweep", str(out.parent / "long.toml"), "--out", str(out)])
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    return out / "summary.csv"
+
+
+@pytest.fixture
+def half_done(undisturbed: Path, tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
+    """A sweep of the same into `out` that has some parts, and lacks most."""
+    command = gossamer("sweep", "long.toml", "--out", "out", "--master", "local[2]")
+    with started(command, tmp_path) as process:
+        assert soon(lambda: process.poll() is not None or parts(tmp_path) >= 3 * EACH)
+        assert process.poll() is None, process.communicate()
+        yield process
+
+
+def parts(tmp_path: Path) -> int:
+    """How many trials the disturbed sweep has shown."""
+    return written_trials(tmp_path / "out" / "outcomes")
+
+
+def test_killed_half_way_it_ends_with_the_same_summary_running_only_what_was_missing(
+    half_done: "subprocess.Popen[str]", undisturbed: Path, tmp_path: Path
+) -> None:
+    os.killpg(half_done.pid, signal.SIGKILL)
+    assert soon(lambda: not members(half_done.pid))  # its workers notice that the JVM is gone
+    kept = parts(tmp_path)
+    assert 0 < kept < TRIALS
+    assert finish(tmp_path / "out").read_bytes() == undisturbed.read_bytes()
+    assert parts(tmp_path) == TRIALS  # of which kept were there
+
+
+def test_ctrl_c_is_answered_in_one_sentence_and_keeps_what_is_done(
+    half_done: "subprocess.Popen[str]", tmp_path: Path
+) -> None:
+    os.killpg(half_done.pid, signal.SIGINT)  # as a terminal does
+    out, err = half_done.communicate()
+    kept = parts(tmp_path)
+    assert 0 < kept < TRIALS
+    sentence = f"{kept} of {TRIALS} trials ran and are kept; the same command goes on from there"
+    assert (half_done.returncode, out, err) == (130, "", f"gossamer: stopped: {sentence}\n")
+    assert soon(lambda: not members(half_done.pid))
+    assert list((tmp_path / "tmp").iterdir()) == []

@@ -1,0 +1,289 @@
+"""A sweep: what is run, what is kept, what is never run twice."""
+
+import statistics
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+import pytest
+
+pytest.importorskip("pyspark")
+
+import numpy as np
+import pyarrow.parquet as pq
+
+from gossamer.core.errors import Misuse, TransportDown
+from gossamer.lab import trial
+from gossamer.lab.book import Line
+from gossamer.lab.grid import Point
+from gossamer.lab.plan import Chunk
+from gossamer.lab.trial import Outcome, point_id, run_trials
+from gossamer.pipeline import sweep
+from gossamer.pipeline.background import in_background
+from gossamer.pipeline.summary import Z95, summarise
+from pipeline.processes import run
+from pipeline.rows import SOURCE, failed, outcome, small
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+
+def parts(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.glob("part-*.parquet"))
+
+
+def rows(folder: Path) -> list[Outcome]:
+    said = [row for part in parts(folder) for row in pq.read_table(folder / part).to_pylist()]
+    return in_order(msgspec.convert(said, list[Outcome]))
+
+
+def in_order(outcomes: list[Outcome]) -> list[Outcome]:
+    return sorted(outcomes, key=lambda each: (each.trial, each.event, each.group or ""))
+
+
+# Files
+
+
+def test_a_part_holds_its_outcomes_and_tells_their_number(tmp_path: Path) -> None:
+    mixed = [outcome(rounds_last=None, arrived=None), failed(trial="p-1")]
+    sweep.write_part(tmp_path, mixed, trials=2)
+    assert rows(tmp_path) == mixed
+    (part,) = tmp_path.iterdir()  # and no draft beside it
+    assert part.name.startswith("part-2-")
+    assert sweep.written_trials(tmp_path) == 2
+
+
+def test_a_trial_is_finished_once_it_has_an_outcome_without_error(tmp_path: Path) -> None:
+    sweep.write_part(tmp_path, [outcome(trial="p-0"), failed(trial="p-1"), failed(trial="p-2")], 3)
+    sweep.write_part(tmp_path, [outcome(trial="p-2")], 1)
+    (tmp_path / ".part-1-torn.parquet").write_bytes(b"PAR1")
+    assert sweep.finished_trials(tmp_path) == {"p-0", "p-2"}
+
+
+def test_a_damaged_part_is_named(tmp_path: Path) -> None:
+    (tmp_path / "part-1-a.parquet").write_bytes(b"PAR1 and then the disk was full")
+    with pytest.raises(Misuse, match=r"part-1-a\.parquet is damaged: remove it, and its trials are run again$"):
+        sweep.finished_trials(tmp_path)
+
+
+def test_outcomes_go_into_a_folder_of_their_own(tmp_path: Path) -> None:
+    assert sweep.outcomes_folder(tmp_path / "deep" / "out") == tmp_path / "deep" / "out" / "outcomes"
+    assert sweep.outcomes_folder(tmp_path / "deep" / "out").is_dir()
+    (tmp_path / "file").touch()
+    with pytest.raises(Misuse, match=r"file is a file: name a folder$"):
+        sweep.outcomes_folder(tmp_path / "file")
+    with pytest.raises(Misuse, match=r"cannot make the folder .*: Not a directory$"):
+        sweep.outcomes_folder(tmp_path / "file" / "below")
+
+
+# What is left to do
+
+
+def planned(work: dict[str, list[Point]], folder: Path) -> list[tuple[str, str, tuple[int, ...]]]:
+    return [(chunk.source, point_id(chunk.point), chunk.runs) for chunk in sweep.work_left(work, folder)]
+
+
+def test_what_two_experiments_have_in_common_is_run_once(tmp_path: Path) -> None:
+    (one, two), (longer, _) = small(runs=2), small(runs=3)
+    assert planned({"a": [one, two], "b": [longer, one]}, tmp_path) == [
+        ("a", point_id(one), (0, 1)),
+        ("a", point_id(two), (0, 1)),
+        ("b", point_id(one), (2,)),
+    ]
+
+
+def test_only_what_has_no_outcome_is_left(tmp_path: Path) -> None:
+    one, two = small(runs=3)
+    sweep.run_chunk(Chunk(one, (0, 2), SOURCE), tmp_path)
+    sweep.run_chunk(Chunk(two, (0, 1, 2), SOURCE), tmp_path)
+    assert planned({SOURCE: [one, two]}, tmp_path) == [(SOURCE, point_id(one), (1,))]
+
+
+# Failing trials
+
+
+def test_a_failing_trial_becomes_a_row_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    point, _ = small(runs=4)
+
+    def fails(point: Point, runs: Sequence[int], source: str) -> list[Outcome]:
+        if 2 in runs:
+            raise ArithmeticError("two is too many")
+        return run_trials(point, runs, source)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(trial, "run_trials", fails)
+        assert sweep.run_chunk(Chunk(point, (0, 1, 2, 3), SOURCE), tmp_path) == sweep.Swept(ran=4, failed=1)
+    found = rows(tmp_path)
+    assert [each for each in found if each.run != 2] == in_order(run_trials(point, [0, 1, 3], SOURCE))
+    (bad,) = [each for each in found if each.run == 2]
+    assert bad.error == "ArithmeticError: two is too many"
+    assert bad.command == f"gossamer simulate {SOURCE} --set faults.fraction=0.0 --run 2"
+    (again,) = sweep.work_left({SOURCE: [point]}, tmp_path)
+    assert again.runs == (2,)
+    assert sweep.run_chunk(again, tmp_path) == sweep.Swept(ran=1, failed=0)
+    assert [each for each in rows(tmp_path) if not each.error] == in_order(run_trials(point, range(4), SOURCE))
+    assert sweep.work_left({SOURCE: [point]}, tmp_path) == []
+
+
+LAYER = """
+from gossamer.protocols.flood import layer
+
+def static_node(setting, me, seed):
+    if seed % 2:
+        raise ValueError("an odd seed")
+    return layer.static_node(setting, me, seed)
+"""
+
+ODD_SPEC = """
+[experiment]
+name = "odd"
+protocol = "oddly"
+engine = "machine"
+runs = 12
+[topics]
+".news" = {size = 20}
+[publish]
+topic = ".news"
+[[figures]]
+name = "reception"
+title = "Reception"
+metric = "reception"
+x = "network.success"
+[sweep]
+"network.success" = [1.0, 0.5]
+"""
+
+TWICE = """
+import sys
+from gossamer.cli import main
+for _ in range(2):  # in one process: a JVM is slow to start
+    try:
+        main()
+    except SystemExit as left:
+        print("exit code", left.code, flush=True)
+"""
+
+
+def install_oddly(site: Path) -> None:
+    """A protocol of somebody else's package, which is flooding but for failing in half of all runs."""
+    package, info, flood = site / "oddly", site / "oddly-1.0.dist-info", "gossamer.protocols.flood"
+    package.mkdir(parents=True)
+    info.mkdir()
+    (package / "__init__.py").write_text(
+        "from gossamer.protocols import Protocol\n"
+        f"ODDLY = Protocol(name='oddly', role='spread', says='', package='oddly', kernel='{flood}.kernel')\n"
+    )
+    (package / "params.py").write_text(f"from {flood}.params import Params\n")
+    (package / "messages.py").write_text(f"from {flood}.messages import Message\n")
+    (package / "layer.py").write_text(LAYER)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oddly\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[gossamer.protocols]\noddly = oddly:ODDLY\n")
+
+
+def test_a_failing_trial_spares_the_others_on_spark_and_the_command_exits_with_1(tmp_path: Path) -> None:
+    install_oddly(tmp_path / "site")
+    (tmp_path / "odd.toml").write_text(ODD_SPEC)
+    arguments = ["sweep", "odd.toml", "--out", "out", "--master", "local[2]"]
+    ran = run([sys.executable, "-c", TWICE, *arguments], tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    found = rows(tmp_path / "out" / "outcomes")
+    good, bad = [each for each in found if not each.error], [each for each in found if each.error]
+    odd = {each.trial for each in bad}
+    assert all(each.seed % 2 == 0 and each.reached > 0 for each in good)
+    assert all(each.seed % 2 == 1 and each.error == "ValueError: an odd seed" for each in bad)
+    assert len(good) + len(odd) == 24
+    assert len(bad) == 2 * len(odd)  # the second sweep tried those again, and no other
+    assert sum(int(part.split("-")[1]) for part in parts(tmp_path / "out" / "outcomes")) == 24 + len(odd)
+    assert ran.stdout.count("exit code 1\n") == 2
+    first, second = ran.stderr.splitlines()
+    assert first == second
+    assert first.startswith(
+        f"gossamer: {len(odd)} trials failed, the first with ValueError: an odd seed (see it with: "
+    )
+    summary = (tmp_path / "out" / "summary.csv").read_text()
+    assert summary.count(f",{len(good) // 2}\n") == summary.count("\n") - 1  # as many runs in every row
+    assert (tmp_path / "out" / "report.html").is_file()
+
+
+# On Spark
+
+
+def test_a_sweep_says_what_a_plain_loop_says_and_runs_nothing_twice(spark: "SparkSession", tmp_path: Path) -> None:
+    points = small()
+    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(ran=80, failed=0)
+    looped = [each for point in points for each in run_trials(point, range(40), SOURCE)]
+    assert rows(tmp_path) == in_order(looped)
+    by_point, lost = summarise(spark, tmp_path, points)
+    assert lost == []
+    for lines, point in zip(by_point, points, strict=True):
+        assert_same(lines, plain_summary([each for each in looped if each.point == point.name]))
+
+    before = parts(tmp_path)
+    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(0, 0)
+    assert parts(tmp_path) == before
+    (tmp_path / before[0]).unlink()
+    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(ran=40, failed=0)
+    assert summarise(spark, tmp_path, points) == (by_point, [])
+    assert spark.range(3).count() == 3  # the session is the caller's
+
+
+def plain_summary(outcomes: list[Outcome]) -> dict[tuple[str, str], list[float]]:
+    """What summary.py says in Spark's words, in Python's: the values behind each line."""
+    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for each in outcomes:
+        told: dict[str, float | None] = {name: getattr(each, name) for name in ("sent_intra", "arrived", "parasites")}
+        told |= {name: getattr(each, name) for name in ("rounds_last", "memory", "live")}
+        if each.live:
+            told |= {"reception": each.reached / each.live, "reliability": each.reached == each.live}
+        if each.climbs:
+            told |= {"climbed": each.sent_up > 0, "crossed": each.arrived_up > 0}
+            told |= {"sent_up": each.sent_up, "arrived_up": each.arrived_up}
+        if each.arrived:
+            told["efficiency"] = (each.reached - each.home) / each.arrived
+        for metric, value in told.items():
+            if value is not None:
+                values[str(each.group), metric].append(float(value))
+    for event in {(each.trial, each.event) for each in outcomes}:
+        whole = [each for each in outcomes if (each.trial, each.event) == event]
+        values["all", "messages"].append(sum(each.sent_intra + each.sent_up for each in whole))
+        values["all", "parasites"].append(sum(each.parasites for each in whole))
+        values["all", "rounds_last"].append(max(each.rounds_last for each in whole if each.rounds_last is not None))
+    return values
+
+
+def assert_same(lines: list[Line], values: dict[tuple[str, str], list[float]]) -> None:
+    """To nine digits, as summary.csv has them."""
+    assert {(line.group, line.metric) for line in lines} == set(values)
+    for line in lines:
+        several = values[line.group, line.metric]
+        n, mean = len(several), statistics.fmean(several)
+        ci95 = Z95 * statistics.stdev(several) / n**0.5
+        if line.metric in ("reliability", "climbed", "crossed"):
+            ci95 = Z95 * (mean * (1 - mean) / n + Z95**2 / (4 * n * n)) ** 0.5 / (1 + Z95**2 / n)
+        expected = (mean, ci95, *np.percentile(several, [50, 99]), max(several))
+        assert (line.mean, line.ci95, line.p50, line.p99, line.max) == pytest.approx(expected, rel=5e-10, abs=1e-15)
+        assert line.runs == n
+
+
+def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession", tmp_path: Path) -> None:
+    cut = sweep.work_left({SOURCE: small(runs=1)}, tmp_path)
+    with pytest.raises(TransportDown, match=r"^Spark could not finish: FileNotFoundError: [^\n]*$"):
+        in_background(spark, lambda: sweep.run_chunks(spark, cut, tmp_path / "gone"), lambda: None)
+    with pytest.raises(TransportDown, match=r"^Spark could not finish: \[UNRESOLVED_COLUMN[^\n]*$"):
+        in_background(spark, lambda: spark.sql("select nobody"), lambda: None)
+    assert spark.range(3).count() == 3
+
+
+def test_ctrl_c_ends_the_jobs_and_not_the_session(spark: "SparkSession") -> None:
+    def look() -> None:
+        raise KeyboardInterrupt
+
+    context = spark.sparkContext
+    with pytest.raises(KeyboardInterrupt):
+        in_background(spark, lambda: context.parallelize(range(2), 2).foreach(lambda _: time.sleep(300)), look)
+    assert spark.range(3).count() == 3
