@@ -34,15 +34,17 @@ def run(command: list[str], scratch: Path, **more: str) -> "subprocess.Completed
 
 
 @contextlib.contextmanager
-def started(command: list[str], scratch: Path, **more: str) -> "Iterator[subprocess.Popen[str]]":
+def started(
+    command: list[str], scratch: Path, *, output: int = subprocess.PIPE, **more: str
+) -> "Iterator[subprocess.Popen[str]]":
     """A command in a session of its own, so that all it starts can be found; none of it outlives the block."""
     process = subprocess.Popen(
         command,
         cwd=scratch,
         env=environment(scratch, **more),
         stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=output,
+        stderr=output,
         text=True,
         start_new_session=True,
     )

@@ -52,27 +52,21 @@ TRIALS, EACH = 240, 8
 
 
 @pytest.fixture
-def undisturbed(spark: "SparkSession", tmp_path: Path) -> Path:
-    """The summary of a sweep left alone; the file beside it says what was asked."""
+def half_done(tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
+    """A sweep into `out` that has some parts, and lacks most."""
     (tmp_path / "long.toml").write_text(LONG)
-    return finish(tmp_path / "alone")
-
-
-def finish(out: Path) -> Path:
-    """The same command in this process, on the session of the tests."""
-    ran = CliRunner().invoke(main, ["sweep", str(out.parent / "long.toml"), "--out", str(out)])
-    assert (ran.exit_code, ran.stderr) == (0, "")
-    return out / "summary.csv"
-
-
-@pytest.fixture
-def half_done(undisturbed: Path, tmp_path: Path) -> "Iterator[subprocess.Popen[str]]":
-    """A sweep of the same into `out` that has some parts, and lacks most."""
     command = gossamer("sweep", "long.toml", "--out", "out", "--master", "local[2]")
     with started(command, tmp_path) as process:
         assert soon(lambda: process.poll() is not None or parts(tmp_path) >= 3 * EACH)
         assert process.poll() is None, process.communicate()
         yield process
+
+
+def sweep(out: Path) -> bytes:
+    """The summary of the same command in this process, on the session of the tests."""
+    ran = CliRunner().invoke(main, ["sweep", str(out.parent / "long.toml"), "--out", str(out)])
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    return (out / "summary.csv").read_bytes()
 
 
 def parts(tmp_path: Path) -> int:
@@ -81,14 +75,14 @@ def parts(tmp_path: Path) -> int:
 
 
 def test_killed_half_way_it_ends_with_the_same_summary_running_only_what_was_missing(
-    half_done: "subprocess.Popen[str]", undisturbed: Path, tmp_path: Path
+    half_done: "subprocess.Popen[str]", spark: "SparkSession", tmp_path: Path
 ) -> None:
     os.killpg(half_done.pid, signal.SIGKILL)
     assert soon(lambda: not members(half_done.pid))  # its workers notice that the JVM is gone
     kept = parts(tmp_path)
     assert 0 < kept < TRIALS
-    assert finish(tmp_path / "out").read_bytes() == undisturbed.read_bytes()
-    assert parts(tmp_path) == TRIALS  # of which kept were there
+    assert sweep(tmp_path / "out") == sweep(tmp_path / "left alone")
+    assert parts(tmp_path) == TRIALS  # none a second time
 
 
 def test_ctrl_c_is_answered_in_one_sentence_and_keeps_what_is_done(

@@ -35,4 +35,5 @@ def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[],
 
 def cause(trace: str) -> str:
     """The line of what Spark says that tells most: the last that names an error, or else the first."""
-    return [*trace.strip().splitlines()[:1], *ERROR.findall(trace)][-1]
+    told: list[str] = [*trace.strip().splitlines()[:1], *ERROR.findall(trace)]
+    return told[-1]
