@@ -10,7 +10,7 @@ CHANGES = {
     "unknown protocol": ('protocol = "flood"', 'protocol = "shout"', "there is no protocol 'shout': choose one of "),
     "protocol that spreads nothing": ('protocol = "flood"', 'protocol = "scamp"', "scamp does not spread events"),
     "cyclic parents": ('"." = {size = 2}', '"." = {size = 2}\n".a" = {size = 1, parents = [".b"]}\n'
-                       '".b" = {size = 1, parents = [".a"]}', "cycle"),
+                       '".b" = {size = 1, parents = [".a"]}', "topics include each other in a circle: .b → .a → .b"),
     "negative size": ("size = 12", "size = -12", "size must be between 0 and 2,147,483,648, not -12"),
     "fraction above 1": ("fraction = 0.25", "fraction = 1.5", "faults.fraction must be between 0 and 1, not 1.5"),
     "sweep of an unknown field": ('"network.success"', '"network.sucess"', "sucess"),

@@ -24,7 +24,7 @@ def test_a_run_is_told_round_by_round_and_summed_up(tmp_path: Path) -> None:
     assert (ran.exit_code, ran.stderr) == (0, "")
     assert "tiny: A few processes." in ran.stdout
     assert "flood · 14 processes · run 0 · seed " in ran.stdout
-    assert "at the first swept values: network.success = 0.5, params.neighbours = 2 (choose others" in ran.stdout
+    assert "at the first swept values: network.success = 0.5, params.neighbours = 2" in ran.stdout
     assert "Who heard of the event, round by round" in ran.stdout
     assert ran.stdout.splitlines()[-1].endswith("rounds; nobody received what it did not want.")
 

@@ -50,7 +50,6 @@ def test_a_million_processes_need_less_than_eight_bytes_each(name: str) -> None:
     assert world.processes <= peak < 2 * world.processes < BYTES_PER_PROCESS * world.processes
 
 
-@pytest.mark.xfail(strict=True, reason="counts are blocks × communities × 64 bytes: 64 bytes per process here")
 @pytest.mark.usefixtures("traced")
 def test_many_communities_need_less_than_eight_bytes_per_process_too() -> None:
     many = Shape({".": 1000} | {f".t{number}": 1000 for number in range(999)})

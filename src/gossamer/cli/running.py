@@ -86,7 +86,7 @@ def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]
     """A row per point and community; fewer metrics and no intervals where there is little room."""
     wide = console.width >= WIDE
     metrics = [metric for metric in (SHOWN if wide else BRIEF) if any(line.metric == metric for line in lines)]
-    swept = list(dict.fromkeys(field for point in made for field in point.swept))
+    swept = [field for field in made[0].swept if any(point.swept[field] != made[0].swept[field] for point in made)]
     table = Shown(box=box.SIMPLE_HEAD)
     for column in (*(field.rpartition(".")[2] for field in swept), "topic", *metrics):
         table.add_column(column, justify="left" if column in ("topic", "case") else "right", no_wrap=True)

@@ -41,9 +41,9 @@ def command(
     console = Console(stderr=as_json)
     raw, source = chosen(spec, settings, seed=seed, engine=engine, runs=runs)
     made = points(raw, source)
+    folder = outcomes_folder(out, make=not dry_run)
     if dry_run:
-        folder = out / "outcomes"
-        told = estimate(made, finished_trials(folder) if folder.is_dir() else frozenset())
+        told = estimate(made, finished_trials(folder))
         if as_json:
             click.echo(msgspec.json.encode(told).decode())
             return
@@ -52,7 +52,6 @@ def command(
             f"about {told.cpu_s:,.0f} CPU seconds, {told.memory_bytes / 1e6:,.0f} MB for the largest trial."
         )
         return
-    folder = outcomes_folder(out)
     with starting_spark(console, master) as spark:
         by_point, failed = sweep_with_progress(console, spark, {source: made}, folder)
     lines = [line for each in by_point for line in each]

@@ -5,6 +5,7 @@ the old rule would run. So the cache folder is named by a hash of every source t
 """
 
 import hashlib
+import inspect
 import os
 from functools import cache
 from importlib import import_module
@@ -33,8 +34,7 @@ def _sources(kernel: str) -> list[ModuleType]:
 def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
     digest = hashlib.sha256(f"numba {numba.__version__} parallel {parallel}".encode())
     for module in modules:
-        assert module.__file__ is not None
-        digest.update(Path(module.__file__).read_bytes())
+        digest.update(inspect.getsource(module).encode())  # not the file: on a cluster the package is in a zip
     return digest.hexdigest()[:16]
 
 
@@ -48,15 +48,18 @@ def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
     own = {module.__name__ for module in modules}
     functions = [it for it in namespace.values() if isinstance(it, FunctionType) and it.__module__ in own]
     namespace["prange"] = numba.prange
-    kept, numba.config.CACHE_DIR = numba.config.CACHE_DIR, str(cache_folder() / _fingerprint(modules, parallel))
+    settings: Any = numba.config
+    kept, settings.CACHE_DIR = settings.CACHE_DIR, str(cache_folder() / _fingerprint(modules, parallel))
     try:
         for function in functions:
             moved = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
             moved.__module__ = kernel
             threaded = parallel and "prange" in function.__code__.co_names
             # Only the entry is cached: a cached callee comes back as machine code that can no longer be inlined.
-            compiling = numba.njit(cache=function.__name__ == ENTRY, parallel=threaded, error_model="numpy")
+            # Numba cannot cache what has no file of its own, as in a zip.
+            cached = function.__name__ == ENTRY and Path(function.__code__.co_filename).is_file()
+            compiling = numba.njit(cache=cached, parallel=threaded, error_model="numpy")
             namespace[function.__name__] = compiling(moved)
     finally:
-        numba.config.CACHE_DIR = kept
+        settings.CACHE_DIR = kept
     return namespace

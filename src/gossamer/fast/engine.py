@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import COLUMNS
 from gossamer.fast.compile import compiled
 from gossamer.parts.infection import scratch
+
+Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
+Counts: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 COUNT_ARRIVALS_UP_TO = 100_000
 "Counting every arriving copy needs a draw per message; beyond this many processes only new receptions are drawn for."
@@ -25,23 +28,21 @@ def threads_for(processes: int) -> int:
     return (os.cpu_count() or 1) if processes >= THREADS_FROM else 1
 
 
-def history(
-    kernel: str, setting: Setting, publication: Publication, seed: int, threads: int = 1
-) -> np.ndarray[Any, np.dtype[np.uint8]]:
+def history(kernel: str, setting: Setting, publication: Publication, seed: int, threads: int = 1) -> Bytes:
     """One run's bytes, a byte per process: FRESH, DEAD, or the round that reached it + 1 (see `parts.infection`)."""
-    return _run(kernel, setting, publication, [seed], threads)[0]
+    state, _ = _run(kernel, setting, publication, [seed], threads)
+    return state
 
 
-def tallies(
-    kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int = 1
-) -> np.ndarray[Any, np.dtype[np.int64]]:
+def tallies(kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int = 1) -> Counts:
     """One row per seed and community, columns as in `core.tally`."""
-    return _run(kernel, setting, publication, seeds, threads)[1]
+    _, counts = _run(kernel, setting, publication, seeds, threads)
+    return counts
 
 
 def _run(
     kernel: str, setting: Setting, publication: Publication, seeds: Sequence[int], threads: int
-) -> tuple[Any, Any]:
+) -> tuple[Bytes, Counts]:
     plain = import_module(kernel)
     table = plain.tables(setting, publication, setting.processes <= COUNT_ARRIVALS_UP_TO)
     state = np.zeros(setting.processes, np.uint8)

@@ -22,7 +22,9 @@ FRESH = 0
 DEAD = 255
 LAST_MARK = 253
 BLOCK = 1 << 16
-"Processes a thread scans at a time."
+"Processes scanned at a time."
+HANDS = 16
+"Sets of working room the blocks are dealt out to: as many threads can be used, and no more memory is taken."
 STAMPS = 1024
 "Slots of the filter that says whether a pick may be a repeat; a power of two."
 
@@ -136,29 +138,40 @@ def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
     for why in range(REASONS):
         base[why] = fold(seed, np.uint64(why))
         keys[why] = fold(base[why], word)
-    blocks = len(table.block_low)
-    serials = np.zeros(blocks, np.int64)
+    blocks, hands = len(table.block_low), counts.shape[0]
+    serials = np.zeros(hands, np.int64)
     reached, before = 0, -1
     mark = 1
     while reached > before and mark <= LAST_MARK:
-        for b in prange(blocks):
-            serials[b] = round_of_block(b, mark, base, keys, table, state, picked[b], stamps[b], serials[b], counts[b])
-        before, reached = reached, 0
-        for b in range(blocks):
-            reached += counts[b, table.block_community[b], REACHED]
+        for h in prange(hands):
+            for b in range(h, blocks, hands):
+                serials[h] = round_of_block(b, mark, base, keys, table, state,
+                                            picked[h], stamps[h], serials[h], counts[h])  # fmt: skip
+        before, reached = reached, reached_by(counts)
         mark += 1
+    if reached > before:
+        raise OverflowError('the event still spreads after 253 rounds, all a kernel can count: use engine = "machine"')
     gather(counts, tally)
 
 
+def reached_by(counts: Any) -> Any:
+    """Processes that have acted so far."""
+    reached = 0
+    for h in range(counts.shape[0]):
+        for c in range(counts.shape[1]):
+            reached += counts[h, c, REACHED]
+    return reached
+
+
 def gather(counts: Any, tally: Any) -> None:
-    """Adds up the blocks' counts; the last round is the latest of theirs."""
-    for b in range(counts.shape[0]):
+    """Adds up what the hands counted; the last round is the latest of theirs."""
+    for h in range(counts.shape[0]):
         for c in range(counts.shape[1]):
             for column in range(counts.shape[2]):
                 if column == ROUNDS_LAST:
-                    tally[c, column] = max(tally[c, column], counts[b, c, column])
+                    tally[c, column] = max(tally[c, column], counts[h, c, column])
                 elif column != LIVE:
-                    tally[c, column] += counts[b, c, column]
+                    tally[c, column] += counts[h, c, column]
 
 
 def spread_many(seeds: Any, home: Any, sequence: Any, table: Any, state: Any,
@@ -196,9 +209,10 @@ def ground(communities: Sequence[Community], stillborn: float) -> Ground:
 
 
 def scratch(blocks: int, communities: int, picks: int) -> tuple[Any, Any, Any]:
-    """Working room per block: picks, stamps, and counts per community."""
+    """Working room per hand: picks, stamps, and counts per community."""
+    hands = min(blocks, HANDS)
     return (
-        np.zeros((blocks, picks + 1), np.int64),
-        np.zeros((blocks, STAMPS), np.int32),
-        np.zeros((blocks, communities, len(COLUMNS)), np.int64),
+        np.zeros((hands, picks + 1), np.int64),
+        np.zeros((hands, STAMPS), np.int32),
+        np.zeros((hands, communities, len(COLUMNS)), np.int64),
     )

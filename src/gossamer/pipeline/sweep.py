@@ -33,13 +33,14 @@ class Swept(Struct, frozen=True):
     failed: int
 
 
-def outcomes_folder(out: Path) -> Path:
+def outcomes_folder(out: Path, *, make: bool = True) -> Path:
     """Where a sweep's outcomes go; made if need be."""
     if out.exists() and not out.is_dir():
         raise Misuse(f"--out {out} is a file: name a folder")
     folder = out / OUTCOMES
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if make:
+            folder.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
         raise Misuse(f"cannot make the folder {folder}: {wrong.strerror}") from None
     return folder
