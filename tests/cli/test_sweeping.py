@@ -59,7 +59,7 @@ def test_a_sweep_leaves_outcomes_summary_figures_and_a_report(spark: "SparkSessi
         (line["point"], line["group"], line["metric"]) for line in lines
     ]
     assert all(line["point"]["network.success"] == 0.7 for line in lines)
-    assert {row["runs"] for row in rows if row["metric"] == "memory"} == {"20"}  # two events each
+    assert {row["runs"] for row in rows if row["metric"] == "memory"} == {"10"}
     (seen, *_) = pq.read_table(out / "outcomes").to_pylist()
     assert "--set network.success=0.7 --run " in seen["command"]
 

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 import numpy as np
 
-from gossamer.lab.book import Line
+from gossamer.lab.book import BY_COMMUNITY, OVERALL, Line
 from gossamer.lab.trial import Outcome, point_id
 from gossamer.pipeline import summary
 from gossamer.pipeline.sweep import write_part
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 def by_group(spark: "SparkSession", metric: str, *outcomes: Outcome) -> dict[str, float]:
     measures = summary.measures_by_community(frame(spark, *outcomes))
-    assert measures.columns == ["id", "group", "metric", "value"]
+    assert measures.columns == ["id", "trial", "group", "metric", "value"]
     return {row["group"]: row["value"] for row in measures.where(f"metric = '{metric}'").collect()}
 
 
@@ -85,7 +85,7 @@ def test_counts_are_taken_as_they_are_and_left_out_where_there_are_none(spark: "
         )
     )
     kept = measures.where("metric in ('sent_intra', 'arrived', 'parasites', 'rounds_last', 'memory', 'live')")
-    assert sorted(tuple(row) for row in kept.collect()) == [
+    assert sorted(tuple(row) for row in kept.drop("trial").collect()) == [
         ("p", ".a", "arrived", 20.0),
         ("p", ".a", "live", 8.0),
         ("p", ".a", "memory", 5.5),
@@ -118,7 +118,7 @@ def test_the_whole_system_is_told_event_by_event(spark: "SparkSession") -> None:
             outcome(trial="q-0", group=".d", sent_intra=1, sent_up=0, parasites=0, rounds_last=None),
         )
     )
-    assert sorted(tuple(row) for row in measures.collect()) == [
+    assert sorted(tuple(row) for row in measures.drop("trial").collect()) == [
         ("p", "all", "messages", 6.0),
         ("p", "all", "messages", 35.0),
         ("p", "all", "parasites", 2.0),
@@ -131,6 +131,24 @@ def test_the_whole_system_is_told_event_by_event(spark: "SparkSession") -> None:
 
 
 # Means, intervals, percentiles
+
+
+def test_the_events_of_one_run_count_as_one_sample(spark: "SparkSession") -> None:
+    rows = [
+        ("p", "p-0", ".d", "reception", 1.0),
+        ("p", "p-0", ".d", "reception", 0.5),
+        ("p", "p-1", ".d", "reception", 0.0),
+    ]
+    several = spark.createDataFrame(rows, "id string, trial string, group string, metric string, value double")
+    assert sorted(row["value"] for row in summary.averaged_per_run(several).collect()) == [0.0, 0.75]
+    (line,) = summary.summarised(summary.averaged_per_run(several)).collect()
+    assert (line["mean"], line["runs"]) == (0.375, 2)
+
+
+def test_every_metric_a_figure_may_name_is_measured_and_no_other(spark: "SparkSession") -> None:
+    whole = frame(spark, outcome(live=8, reached=6, sent_up=1, arrived_up=1, arrived=10, rounds_last=3, climbs=True))
+    assert {row["metric"] for row in summary.measures_by_community(whole).collect()} == set(BY_COMMUNITY)
+    assert {row["metric"] for row in summary.measures_overall(whole).collect()} == set(OVERALL)
 
 
 def measured(spark: "SparkSession", values: dict[str, list[float]]) -> "DataFrame":

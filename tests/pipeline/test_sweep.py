@@ -233,27 +233,35 @@ def test_a_sweep_says_what_a_plain_loop_says_and_runs_nothing_twice(spark: "Spar
 
 
 def plain_summary(outcomes: list[Outcome]) -> dict[tuple[str, str], list[float]]:
-    """What summary.py says in Spark's words, in Python's: the values behind each line."""
-    values: dict[tuple[str, str], list[float]] = defaultdict(list)
+    """What summary.py says in Spark's words, in Python's: behind each line a value per run, the mean of its events."""
+    values: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for each in outcomes:
-        told: dict[str, float | None] = {name: getattr(each, name) for name in ("sent_intra", "arrived", "parasites")}
-        told |= {name: getattr(each, name) for name in ("rounds_last", "memory", "live")}
-        if each.live:
-            told |= {"reception": each.reached / each.live, "reliability": each.reached == each.live}
-        if each.climbs:
-            told |= {"climbed": each.sent_up > 0, "crossed": each.arrived_up > 0}
-            told |= {"sent_up": each.sent_up, "arrived_up": each.arrived_up}
-        if each.arrived:
-            told["efficiency"] = (each.reached - each.home) / each.arrived
-        for metric, value in told.items():
+        for metric, value in plain_measures(each).items():
             if value is not None:
-                values[str(each.group), metric].append(float(value))
-    for event in {(each.trial, each.event) for each in outcomes}:
-        whole = [each for each in outcomes if (each.trial, each.event) == event]
-        values["all", "messages"].append(sum(each.sent_intra + each.sent_up for each in whole))
-        values["all", "parasites"].append(sum(each.parasites for each in whole))
-        values["all", "rounds_last"].append(max(each.rounds_last for each in whole if each.rounds_last is not None))
-    return values
+                values[str(each.group), metric, each.trial].append(float(value))
+    for trial_id, event in {(each.trial, each.event) for each in outcomes}:
+        whole = [each for each in outcomes if (each.trial, each.event) == (trial_id, event)]
+        values["all", "messages", trial_id].append(sum(each.sent_intra + each.sent_up for each in whole))
+        values["all", "parasites", trial_id].append(sum(each.parasites for each in whole))
+        values["all", "rounds_last", trial_id].append(max(each.rounds_last or 0 for each in whole))
+    by_run: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for (group, metric, _), of_events in values.items():
+        by_run[group, metric].append(statistics.fmean(of_events))
+    return by_run
+
+
+def plain_measures(each: Outcome) -> dict[str, float | None]:
+    told = {
+        name: getattr(each, name) for name in ("sent_intra", "arrived", "parasites", "rounds_last", "memory", "live")
+    }
+    if each.live:
+        told |= {"reception": each.reached / each.live, "reliability": each.reached == each.live}
+    if each.climbs:
+        told |= {"climbed": each.sent_up > 0, "crossed": each.arrived_up > 0}
+        told |= {"sent_up": each.sent_up, "arrived_up": each.arrived_up}
+    if each.arrived:
+        told["efficiency"] = (each.reached - each.home) / each.arrived
+    return told
 
 
 def assert_same(lines: list[Line], values: dict[tuple[str, str], list[float]]) -> None:

@@ -4,9 +4,12 @@ Numba's own cache looks only at the file of the function it compiles: a changed 
 the old rule would run. So the cache folder is named by a hash of every source that takes part.
 """
 
+import contextlib
 import hashlib
 import inspect
 import os
+import sys
+from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -32,15 +35,16 @@ def _sources(kernel: str) -> list[ModuleType]:
 
 
 def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
+    """Of all that decides the machine code: every source, and how this file has them compiled."""
     digest = hashlib.sha256(f"numba {numba.__version__} parallel {parallel}".encode())
-    for module in modules:
+    for module in [sys.modules[__name__], *modules]:
         digest.update(inspect.getsource(module).encode())  # not the file: on a cluster the package is in a zip
     return digest.hexdigest()[:16]
 
 
 @cache
 def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
-    """The functions of a kernel module, compiled on first call; `parallel` uses every core Numba sees."""
+    """The functions of a kernel module, compiled on first call; `parallel` deals the blocks out to threads."""
     modules = _sources(kernel)
     namespace: dict[str, Any] = {}
     for module in modules:
@@ -48,18 +52,38 @@ def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
     own = {module.__name__ for module in modules}
     functions = [it for it in namespace.values() if isinstance(it, FunctionType) and it.__module__ in own]
     namespace["prange"] = numba.prange
+    if parallel:
+        # Else threads spin between rounds, and keep the core from whoever has something to do.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     settings: Any = numba.config
     kept, settings.CACHE_DIR = settings.CACHE_DIR, str(cache_folder() / _fingerprint(modules, parallel))
     try:
         for function in functions:
             moved = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
             moved.__module__ = kernel
-            threaded = parallel and "prange" in function.__code__.co_names
+            threaded = "prange" in function.__code__.co_names
+            outer = threaded or function.__name__ == ENTRY
             # Only the entry is cached: a cached callee comes back as machine code that can no longer be inlined.
             # Numba cannot cache what has no file of its own, as in a zip.
             cached = function.__name__ == ENTRY and Path(function.__code__.co_filename).is_file()
-            compiling = numba.njit(cache=cached, parallel=threaded, error_model="numpy")
-            namespace[function.__name__] = compiling(moved)
+            # Inner functions borrow the arrays of the outer ones and make none. With `_nrt` they would count references
+            # to each array at each call, atomically, which takes as long as all the rest.
+            how: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": outer}
+            namespace[function.__name__] = numba.njit(cache=cached, parallel=parallel and threaded, **how)(moved)
     finally:
         settings.CACHE_DIR = kept
     return namespace
+
+
+@contextlib.contextmanager
+def threads_limited(threads: int) -> Iterator[None]:
+    """At most this many threads for what runs in the block."""
+    if threads == 1:  # even to ask would start Numba's threads, and a process with threads should not fork
+        yield
+        return
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(threads, before))
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)

@@ -9,7 +9,7 @@ import numpy as np
 
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import COLUMNS
-from gossamer.fast.compile import compiled
+from gossamer.fast.compile import compiled, threads_limited
 from gossamer.parts.infection import scratch
 
 Bytes: TypeAlias = np.ndarray[Any, np.dtype[np.uint8]]
@@ -49,5 +49,6 @@ def _run(
     room = scratch(len(table.block_low), len(setting.communities), plain.picks(setting))
     counts = np.zeros((len(seeds), len(setting.communities), len(COLUMNS)), np.int64)
     run = compiled(kernel, parallel=threads > 1)["spread_many"]
-    run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *room, counts)
+    with threads_limited(threads):
+        run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *room, counts)
     return state, counts

@@ -12,6 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse, SpecError
+from gossamer.lab.book import BY_COMMUNITY, OVERALL
 from gossamer.lab.reading import joined, table
 from gossamer.lab.spec import GRID, Spec, check
 
@@ -68,7 +69,20 @@ def points(raw: Mapping[str, Any], source: str) -> list[Point]:
     if count > POINTS_MAX:
         raise SpecError(f"{source}: the sweep has {count:,} points; {POINTS_MAX:,} is the most")
     made = (_point(base, source, swept, fields) for swept, fields in _combinations(sweep, cases))
-    return list({point.name: point for point in made}.values())
+    found = list({point.name: point for point in made}.values())
+    _check_figures(found[0], source)
+    return found
+
+
+def _check_figures(point: Point, source: str) -> None:
+    """Better now than after hours of sweeping."""
+    for figure in point.spec.figures:
+        if figure.metric not in (*BY_COMMUNITY, *OVERALL):
+            known = ", ".join(dict.fromkeys((*BY_COMMUNITY, *OVERALL)))
+            raise SpecError(f"{source}: figure {figure.name!r} plots {figure.metric!r}, which is none of {known}")
+        for field in filter(None, (figure.x, figure.by)):
+            if point.swept and field not in point.swept:
+                raise SpecError(f"{source}: figure {figure.name!r} names {field}, which is not swept")
 
 
 def _sweep(said: Any) -> Mapping[str, list[Any]]:

@@ -5,7 +5,9 @@ A process's byte says FRESH, DEAD, or in which round the event reached it (round
 it scans for its own mark. All writes of one round write the same byte, which is why two threads may share the array.
 
 A protocol's kernel adds `tables(setting, publication, count_arrivals)`, a named tuple of arrays with at least the
-fields of `Ground`, and `round_of_block`, what the processes of a block do in one round.
+fields of `Ground`, and `round_of_block`, what the processes of a block do in one round. It may take a block in
+batches: muster those whose turn it is, then aim, sift, lose, infect. Each is a plain loop over the whole batch, and
+nothing waits for the byte of a target before the bytes of the others are asked for: memory, not arithmetic, is slow.
 """
 
 from collections.abc import Sequence
@@ -25,7 +27,9 @@ BLOCK = 1 << 16
 "Processes scanned at a time."
 HANDS = 16
 "Sets of working room the blocks are dealt out to: as many threads can be used, and no more memory is taken."
-STAMPS = 1024
+BATCH = 128
+"Processes that act together."
+STAMPS = 8192
 "Slots of the filter that says whether a pick may be a repeat; a power of two."
 
 prange = range
@@ -38,40 +42,139 @@ ZERO = np.uint64(0)
 ONE = np.uint64(1)
 
 
-# Functions that are given arrays have one way out: Numba counts references on every early return, once a message.
+SLOT = np.uint64(STAMPS - 1)
+
+# Loops count from zero, over a slice if need be, and computed indices are unsigned: where Numba cannot see that an
+# index is not negative, it asks each time, and does not take many at once.
 
 
-def repeats(pick: Any, count: Any, picked: Any, stamps: Any, serial: Any) -> Any:
-    """Whether `pick` is among the first `count` picks. The filter makes the scan rare."""
-    slot = pick & (STAMPS - 1)
+def first_picks(key: Any, n: Any, k: Any, picked: Any, stamps: Any, serial: Any) -> Any:
+    """The first k picks of a key's stream, repeats and all; says whether there may be repeats.
+
+    Equal picks meet in a slot of `stamps`, others rarely. As picks come in pairs, `picked` needs room for one more."""
+    maybe = False
+    span = np.uint64(n)
+    stamp = np.uint16(serial)
+    for pair in range((k + 1) // 2):
+        z = draw(key, np.uint64(pair))
+        first = upper_pick(z, span)
+        maybe |= stamps[first & SLOT] == stamp
+        stamps[first & SLOT] = stamp
+        picked[2 * pair] = first
+        second = lower_pick(z, span)
+        maybe |= stamps[second & SLOT] == stamp
+        stamps[second & SLOT] = stamp
+        picked[2 * pair + 1] = second
+    return maybe
+
+
+def among(pick: Any, count: Any, picked: Any) -> Any:
+    """Whether `pick` is one of the first `count`."""
     found = False
-    if stamps[slot] == serial:
-        for j in range(count):
-            found |= picked[j] == pick
-    stamps[slot] = serial
+    for j in range(count):
+        found |= picked[j] == pick
     return found
 
 
-def distinct_into(key: Any, n: Any, k: Any, picked: Any, stamps: Any, serial: Any) -> Any:
-    """`draws.distinct`, into an array; says how many. `serial` must differ from call to call on the same stamps."""
-    count = 0
+def repeated(k: Any, picked: Any) -> Any:
+    """Whether any of the first k picks was made before."""
+    found = False
+    for j in range(k):
+        found |= among(picked[j], j, picked)
+    return found
+
+
+def walk_into(key: Any, n: Any, k: Any, picked: Any) -> None:
+    """`draws.distinct` to the letter, for k < n."""
+    count = np.int64(0)
     index = ZERO
     span = np.uint64(n)
-    while k < n and count < k:
+    while count < k:
         z = draw(key, index)
         index += ONE
-        first = np.int64(upper_pick(z, span))
-        if not repeats(first, count, picked, stamps, serial):
+        first = upper_pick(z, span)
+        if not among(first, count, picked):
             picked[count] = first
             count += 1
-        second = np.int64(lower_pick(z, span))
-        if count < k and not repeats(second, count, picked, stamps, serial):
+        second = lower_pick(z, span)
+        if count < k and not among(second, count, picked):
             picked[count] = second
             count += 1
-    while k >= n and count < n:
-        picked[count] = count
-        count += 1
-    return count
+
+
+def distinct_into(key: Any, n: Any, k: Any, picked: Any, stamps: Any, serial: Any) -> Any:
+    """`draws.distinct`, into an array; says how many. `serial` should differ from call to call on the same stamps.
+
+    Repeats are rare among many, so all picks are made without a look at each other, and again if there is one."""
+    if k >= n:
+        for j in range(n):
+            picked[j] = j
+    elif first_picks(key, n, k, picked, stamps, serial) and repeated(k, picked):
+        walk_into(key, n, k, picked)
+    return min(k, n)
+
+
+def marked(mark: Any, batch: Any) -> Any:
+    """Whether any byte of a batch is the mark: in most rounds most batches have none."""
+    found = False
+    for i in range(len(batch)):
+        found |= batch[i] == mark
+    return found
+
+
+def muster(mark: Any, low: Any, batch: Any, acting: Any) -> Any:
+    """Lists the positions that have the mark, the batch's first being `low`; says how many."""
+    count = ZERO
+    for i in range(len(batch)):
+        acting[count] = low + i
+        count += np.uint64(batch[i] == mark)
+    return np.int64(count)
+
+
+def aim(actors: Any, acting: Any, start: Any, key: Any, others: Any, tells: Any,
+        rows: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
+    """Each actor picks whom it tells among the others, a row each; returns the last serial number used."""
+    for i in range(actors):
+        serial += 1
+        distinct_into(fold(key, np.uint64(start + acting[i])), others, tells, rows[i], stamps, serial)
+    return serial
+
+
+def sift(actors: Any, acting: Any, told: Any, counted: Any, members: Any, rows: Any, kept: Any) -> None:
+    """Makes positions of picks among the others, and keeps those where a message matters.
+
+    That is where somebody fresh is or, if arrivals are counted, somebody live."""
+    below = np.uint8(DEAD if counted else FRESH + 1)
+    for i in range(actors):
+        me, count = acting[i], ZERO
+        for j in range(told):
+            peer = np.uint64(rows[i, j]) + np.uint64(rows[i, j] >= me)
+            rows[i, count] = peer
+            count += np.uint64(members[peer] < below)
+        kept[i] = count
+
+
+def lose(actors: Any, acting: Any, start: Any, key: Any, reach: Any, rows: Any, kept: Any) -> None:
+    """Keeps the targets that messages get to."""
+    for i in range(actors):
+        loss_key = fold(key, np.uint64(start + acting[i]))
+        count = ZERO
+        for j in range(kept[i]):
+            peer = rows[i, j]
+            rows[i, count] = peer
+            count += np.uint64(chance(loss_key, np.uint64(start + peer)) < reach)
+        kept[i] = count
+
+
+def infect(actors: Any, rows: Any, kept: Any, mark: Any, members: Any) -> Any:
+    """Fresh targets will act in the next round; says how many messages arrived."""
+    arrived = 0
+    for i in range(actors):
+        arrived += kept[i]
+        for j in range(kept[i]):
+            there = members[rows[i, j]]
+            members[rows[i, j]] = mark + 1 if there == FRESH else there
+    return arrived
 
 
 def lands(there: Any, peer: Any, loss_key: Any, reach: Any, counted: Any) -> Any:
@@ -120,10 +223,9 @@ def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: A
 
 
 def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
-           picked: Any, stamps: Any, counts: Any, tally: Any) -> None:  # fmt: skip
+           picked: Any, stamps: Any, serials: Any, counts: Any, tally: Any) -> None:  # fmt: skip
     """One event, from its publisher until nobody new is reached; `tally` gets a row per community."""
     state[:] = FRESH
-    stamps[:] = 0
     counts[:] = 0
     for c in range(len(table.size)):
         crash(seed, c, table.start[c], table.size[c], table.crashed[c], state)
@@ -139,9 +241,8 @@ def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
         base[why] = fold(seed, np.uint64(why))
         keys[why] = fold(base[why], word)
     blocks, hands = len(table.block_low), counts.shape[0]
-    serials = np.zeros(hands, np.int64)
     reached, before = 0, -1
-    mark = 1
+    mark = np.int64(1)  # of a literal, Numba would compile the kernel for 1 and once more for any number
     while reached > before and mark <= LAST_MARK:
         for h in prange(hands):
             for b in range(h, blocks, hands):
@@ -176,8 +277,9 @@ def gather(counts: Any, tally: Any) -> None:
 
 def spread_many(seeds: Any, home: Any, sequence: Any, table: Any, state: Any,
                 picked: Any, stamps: Any, counts: Any, tallies: Any) -> None:  # fmt: skip
+    serials = np.zeros(len(stamps), np.int64)  # these go on from run to run, so that stamps need not be wiped
     for run in range(len(seeds)):
-        spread(seeds[run], home, sequence, table, state, picked, stamps, counts, tallies[run])
+        spread(seeds[run], home, sequence, table, state, picked, stamps, serials, counts, tallies[run])
 
 
 class Ground(NamedTuple):
@@ -212,7 +314,12 @@ def scratch(blocks: int, communities: int, picks: int) -> tuple[Any, Any, Any]:
     """Working room per hand: picks, stamps, and counts per community."""
     hands = min(blocks, HANDS)
     return (
-        np.zeros((hands, picks + 1), np.int64),
-        np.zeros((hands, STAMPS), np.int32),
+        np.zeros((hands, BATCH * (2 + picks + 1)), np.uint32),  # see `desk`
+        np.zeros((hands, STAMPS), np.uint16),
         np.zeros((hands, communities, len(COLUMNS)), np.int64),
     )
+
+
+def desk(picked: Any) -> Any:
+    """A hand's picks, laid out for a batch: who acts, how many targets each has, and a row of targets for each."""
+    return picked[:BATCH], picked[BATCH : 2 * BATCH], picked[2 * BATCH :].reshape(BATCH, -1)

@@ -83,13 +83,13 @@ def measures_overall(outcomes: DataFrame) -> DataFrame:
 
 
 def melted(rows: DataFrame, values: dict[str, Column], group: Column) -> DataFrame:
-    """(id, group, metric, value), without the values that do not apply."""
+    """(id, trial, group, metric, value), without the values that do not apply."""
     pairs = F.array(
         *(F.struct(F.lit(name).alias("metric"), value.cast("double").alias("value")) for name, value in values.items())
     )
     return (
-        rows.select("id", group.alias("group"), F.explode(pairs).alias("pair"))
-        .select("id", "group", "pair.metric", "pair.value")
+        rows.select("id", "trial", group.alias("group"), F.explode(pairs).alias("pair"))
+        .select("id", "trial", "group", "pair.metric", "pair.value")
         .where("value is not null")
     )
 
@@ -100,6 +100,11 @@ def half_width(metric: Column, mean: Column, deviation: Column, runs: Column) ->
     spread = mean * (1 - mean) / runs + Z95**2 / (4 * runs * runs)
     wilson = F.lit(Z95) * F.sqrt(F.greatest(spread, F.lit(0.0))) / (1 + Z95**2 / runs)
     return F.when(metric.isin(*SHARES), wilson).otherwise(F.coalesce(F.nanvl(normal, F.lit(None)), F.lit(0.0)))
+
+
+def averaged_per_run(measures: DataFrame) -> DataFrame:
+    """One value per run: the events of one run share its views and faults, so they are no independent samples."""
+    return measures.groupBy("id", "trial", "group", "metric").agg(F.avg("value").alias("value"))
 
 
 def summarised(measures: DataFrame) -> DataFrame:
@@ -123,7 +128,9 @@ def summarise(
     outcomes = read_outcomes(spark, folder, points).cache()
     measures = measures_by_community(outcomes).unionByName(measures_overall(outcomes))
     by_id: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(summarised(measures).collect(), key=lambda row: (row["id"], row["group"], row["metric"])):
+    for row in sorted(
+        summarised(averaged_per_run(measures)).collect(), key=lambda row: (row["id"], row["group"], row["metric"])
+    ):
         said = row.asDict()
         by_id.setdefault(said.pop("id"), []).append(said)
     failed = sorted((row["error"], row["command"]) for row in failed_trials(outcomes).collect())

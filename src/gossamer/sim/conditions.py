@@ -15,6 +15,11 @@ class Bursts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     good: float = 0.0
     bad: float = 0.5
 
+    def __post_init__(self) -> None:
+        for name in self.__struct_fields__:
+            if not 0 <= getattr(self, name) <= 1:
+                raise Misuse(f"world.bursts.{name} is a probability between 0 and 1, not {getattr(self, name)}")
+
 
 class Churn(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Processes crash and come back, each at its own random times (exponential)."""
@@ -73,6 +78,10 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ):
             if not 0 <= share <= 1:
                 raise Misuse(f"{name} must be between 0 and 1, not {share}")
+        if self.partition and self.partition.heal_at_s <= self.partition.at_s:
+            raise Misuse("world.partition.heal_at_s must come after at_s")
+        if self.crash and self.crash.back_at_s is not None and self.crash.back_at_s <= self.crash.at_s:
+            raise Misuse("world.crash.back_at_s must come after at_s")
         if self.churn and (self.churn.up_s <= 0 or self.churn.down_s <= 0):
             raise Misuse("world.churn.up_s and down_s must be above 0")
 

@@ -10,7 +10,20 @@ import numpy as np
 from gossamer.core.draws import CLIMB, ELECT, LINKS, LOSS, PICK, chance, fold
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import ARRIVED, ARRIVED_UP, PARASITES, REACHED, ROUNDS_LAST, SENT_INTRA, SENT_UP
-from gossamer.parts.infection import FRESH, distinct_into, ground, lands
+from gossamer.parts.infection import (
+    BATCH,
+    FRESH,
+    aim,
+    desk,
+    distinct_into,
+    ground,
+    infect,
+    lands,
+    lose,
+    marked,
+    muster,
+    sift,
+)
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.rules import drawn
 
@@ -75,22 +88,6 @@ def memory(setting: Setting) -> list[float]:
     ]
 
 
-def tell(me: Any, key: Any, loss_key: Any, start: Any, others: Any, tells: Any, reach: Any, mark: Any, counted: Any,
-         state: Any, picked: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
-    """A first receiver tells `tells` others of its community; says how many copies arrived."""
-    told = distinct_into(key, others, tells, picked, stamps, serial)
-    position = me - start
-    arrived = 0
-    for j in range(told):
-        peer = start + picked[j] + (picked[j] >= position)
-        there = state[peer]
-        if lands(there, peer, loss_key, reach, counted):
-            arrived += 1
-            if there == FRESH:
-                state[peer] = mark + 1
-    return arrived
-
-
 def climb(key: Any, table_key: Any, loss_key: Any, start: Any, size: Any, links: Any, per_link: Any, reach: Any,
           mark: Any, state: Any, picked: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
     """An elected process tells each link of a super-topic table with the same chance; says (sent, arrived)."""
@@ -108,42 +105,51 @@ def climb(key: Any, table_key: Any, loss_key: Any, start: Any, size: Any, links:
     return sent, arrived
 
 
+def elect(actors: Any, acting: Any, c: Any, mark: Any, base: Any, keys: Any, table: Any, state: Any,
+          picked: Any, stamps: Any, serial: Any, counts: Any) -> Any:  # fmt: skip
+    """Some actors carry the event to a super-community; returns the last serial number used."""
+    for s in range(table.supers_first[c], table.supers_first[c + 1]):
+        above, ordinal = table.supers[s], np.uint64(s - table.supers_first[c])
+        for i in range(actors):
+            who = np.uint64(table.start[c] + acting[i])
+            if drawn(chance(fold(keys[ELECT], who), ordinal), table.election[c]):
+                serial += 1
+                sent, arrived = climb(fold(keys[CLIMB], who), fold(fold(base[LINKS], ordinal), who),
+                                      fold(keys[LOSS], who), table.start[above], table.size[above], table.links[c],
+                                      table.per_link[c], table.reach_up[c], mark, state,
+                                      picked, stamps, serial)  # fmt: skip
+                counts[c, SENT_UP] += sent
+                counts[c, ARRIVED_UP] += arrived
+                counts[above, ARRIVED] += arrived
+                counts[above, PARASITES] += 0 if table.wants[above] else arrived
+    return serial
+
+
 def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: Any,
                    picked: Any, stamps: Any, serial: Any, counts: Any) -> Any:  # fmt: skip
     """See `infection.round_of_block`: first up, then around."""
-    # Nothing is taken out of `table` inside the loop: Numba counts references each time, dearer than a dozen messages.
     c = table.block_community[b]
-    starts, sizes, supers, wants = table.start, table.size, table.supers, table.wants
-    start, others, tells, reach = starts[c], sizes[c] - 1, table.tells[c], table.reach[c]
-    election, per_link, links, reach_up = table.election[c], table.per_link[c], table.links[c], table.reach_up[c]
-    counted, first_super, last_super = table.counted[c], table.supers_first[c], table.supers_first[c + 1]
-    pick_key, elect_key, climb_key, loss_base = keys[PICK], keys[ELECT], keys[CLIMB], keys[LOSS]
+    start, others, tells, reach = table.start[c], table.size[c] - 1, table.tells[c], table.reach[c]
+    counted, wanted = table.counted[c], table.wants[c]
+    last = table.block_high[b] - start
+    members = state[start : start + table.size[c]]
+    acting, kept, rows = desk(picked)
     reached, arrived = 0, 0
-    for me in range(table.block_low[b], table.block_high[b]):
-        if state[me] != mark:
-            continue
-        reached += 1
-        who = np.uint64(me)
-        loss_key = fold(loss_base, who)
-        for s in range(first_super, last_super):
-            ordinal = np.uint64(s - first_super)
-            if drawn(chance(fold(elect_key, who), ordinal), election):
-                above = supers[s]
-                serial += 1
-                sent, there = climb(fold(climb_key, who), fold(fold(base[LINKS], ordinal), who), loss_key,
-                                    starts[above], sizes[above], links, per_link, reach_up,
-                                    mark, state, picked, stamps, serial)  # fmt: skip
-                counts[c, SENT_UP] += sent
-                counts[c, ARRIVED_UP] += there
-                counts[above, ARRIVED] += there
-                counts[above, PARASITES] += 0 if wants[above] else there
-        serial += 1
-        arrived += tell(me, fold(pick_key, who), loss_key, start, others, tells, reach, mark, counted,
-                        state, picked, stamps, serial)  # fmt: skip
+    for low in range(table.block_low[b] - start, last, BATCH):
+        batch = members[low : min(low + BATCH, last)]
+        if marked(mark, batch):
+            actors = muster(mark, low, batch, acting)
+            reached += actors
+            serial = elect(actors, acting, c, mark, base, keys, table, state, rows[0], stamps, serial, counts)
+            serial = aim(actors, acting, start, keys[PICK], others, tells, rows, stamps, serial)
+            sift(actors, acting, min(tells, others), counted, members, rows, kept)
+            if reach < 1.0:
+                lose(actors, acting, start, keys[LOSS], reach, rows, kept)
+            arrived += infect(actors, rows, kept, mark, members)
     if reached:
         counts[c, REACHED] += reached
         counts[c, ROUNDS_LAST] = mark - 1
         counts[c, SENT_INTRA] += reached * min(tells, others)
         counts[c, ARRIVED] += arrived if counted else 0
-        counts[c, PARASITES] += 0 if wants[c] else arrived
+        counts[c, PARASITES] += 0 if wanted else arrived
     return serial
