@@ -22,7 +22,7 @@ demo: setup   ## simulate a three-level network under crashes on embedded Spark;
 	@$(BIN)/gossamer demo --out $(OUT)/demo
 
 check: setup   ## formatting, lint, types
-	@$(BIN)/ruff format --check --quiet . && $(BIN)/ruff check --quiet . && $(BIN)/mypy --no-error-summary
+	@$(BIN)/ruff format --check --quiet src tests benchmarks && $(BIN)/ruff check --quiet src tests benchmarks && $(BIN)/mypy --no-error-summary
 
 test: check   ## everything that can be wrong, but for the long runs
 	@$(BIN)/python -m pytest -q

@@ -98,7 +98,7 @@ def test_the_demo_shows_its_numbers_and_leaves_a_report(spark: "SparkSession", t
     ran = gossamer("demo", "--out", tmp_path)
     assert (ran.exit_code, ran.stderr) == (0, "")
     assert "Who heard of the event, round by round" in ran.stdout
-    assert "Parasites in 1,800 runs: 0. No process received an event it did not want." in ran.stdout
+    assert "Parasites in 2,400 runs: 0. No process received an event it did not want." in ran.stdout
     assert_reads_offline(tmp_path / "report.html")
     points = {row["point"] for row in read(tmp_path / "summary.csv")}
     assert points == {f'{{"faults.fraction":{share}}}' for share in ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5")}

@@ -87,7 +87,7 @@ def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]
     wide = console.width >= WIDE
     metrics = [metric for metric in (SHOWN if wide else BRIEF) if any(line.metric == metric for line in lines)]
     swept = [field for field in made[0].swept if any(point.swept[field] != made[0].swept[field] for point in made)]
-    table = Shown(box=box.SIMPLE_HEAD)
+    table = Shown(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in (*(field.rpartition(".")[2] for field in swept), "topic", *metrics):
         table.add_column(column, justify="left" if column in ("topic", "case") else "right", no_wrap=True)
     for row in rows_of(lines, metrics, swept):
