@@ -1,0 +1,68 @@
+"""Real machines in the simulated world: what a step costs, and how far the kernel is ahead on the same runs."""
+
+import time
+
+from msgspec import Struct
+
+from benchmarks.measure import Span, must_agree, span, timed
+from benchmarks.spreads import KERNEL, LOSSY, chain
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Effect, Given, Publish
+from gossamer.core.setting import Publication
+from gossamer.core.tally import ARRIVED
+from gossamer.fast import engine as fast
+from gossamer.protocols import CATALOGUE
+from gossamer.sim import engine as sim
+from gossamer.sim.world import Watcher
+
+SIZES = (10, 100, 1000)
+
+
+class Machines(Struct, frozen=True):
+    """The papers' three communities, one event from the bottom."""
+
+    processes: int
+    build_ms: Span
+    "Making the machines and telling each what it is interested in."
+    event_ms: Span
+    "From the publication until nothing is left to happen."
+    us_per_step: Span
+    "A step is one message received and all that comes of it."
+    steps: Span
+    kernel_ratio: Span
+    "How many times the kernel's time the event takes, machines ready and kernel compiled."
+
+
+class Published(Watcher):
+    """Looks at the clock when the event is published: what came before is building."""
+
+    at_s = 0.0
+
+    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        if type(given) is Publish:
+            self.at_s = time.process_time()
+
+
+def measure(runs: int) -> Machines:
+    setting, publication = chain(SIZES, LOSSY), Publication(len(SIZES) - 1)
+    fast.tallies(KERNEL, setting, publication, [0])  # compiled
+    build_s, event_s, steps, kernel_s = [], [], [], []
+    for seed in range(runs):
+        published = Published()
+        start_s = time.process_time()
+        rows = sim.spread(CATALOGUE["camcast"], setting, publication, seed, watchers=[published]).rows
+        end_s = time.process_time()
+        took, counts = timed(lambda seed=seed: fast.tallies(KERNEL, setting, publication, [seed] * 20))  # type: ignore[misc]
+        must_agree({"the kernel": counts[0].tolist(), "the machines": rows})
+        build_s.append(published.at_s - start_s)
+        event_s.append(end_s - published.at_s)
+        steps.append(1 + sum(row[ARRIVED] for row in rows))
+        kernel_s.append(took.cpu_s / 20)
+    return Machines(
+        processes=setting.processes,
+        build_ms=span([1e3 * each for each in build_s]),
+        event_ms=span([1e3 * each for each in event_s]),
+        us_per_step=span([1e6 * each / count for each, count in zip(event_s, steps, strict=True)]),
+        steps=span(steps),
+        kernel_ratio=span([each / ours for each, ours in zip(event_s, kernel_s, strict=True)]),
+    )

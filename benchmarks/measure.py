@@ -1,0 +1,83 @@
+"""Taking times on a machine that may be busy: contenders take turns, and what counts is the median with its range."""
+
+import gc
+import statistics
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+T = TypeVar("T")
+
+
+class Span(Struct, frozen=True):
+    """A number measured several times."""
+
+    median: float
+    low: float
+    high: float
+    times: int
+
+
+class Took(Struct, frozen=True):
+    """CPU time is that of all threads; beside other work it says more than the clock on the wall."""
+
+    cpu_s: float
+    wall_s: float
+
+
+class Timed(Struct, frozen=True):
+    """What one contender took, turn by turn."""
+
+    turns: list[Took]
+
+    @property
+    def cpu_s(self) -> Span:
+        return span([turn.cpu_s for turn in self.turns])
+
+    @property
+    def wall_s(self) -> Span:
+        return span([turn.wall_s for turn in self.turns])
+
+
+def span(values: Sequence[float]) -> Span:
+    return Span(statistics.median(values), min(values), max(values), len(values))
+
+
+def timed(work: Callable[[], T]) -> tuple[Took, T]:
+    gc.collect()
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work()
+    return Took(time.process_time() - cpu, time.perf_counter() - wall), result
+
+
+def in_turns(contenders: Mapping[str, Callable[[int], Any]], turns: int, budget_s: float) -> dict[str, Timed]:
+    """Each contender once per turn, with the turn's number, until it has used up its budget. All must say the same."""
+    taken: dict[str, list[Took]] = {name: [] for name in contenders}
+    for turn in range(turns):
+        said: dict[str, Any] = {}
+        for name, work in contenders.items():
+            if sum(took.wall_s for took in taken[name]) < budget_s:
+                took, said[name] = timed(lambda work=work: work(turn))  # type: ignore[misc]  # noqa: B023
+                taken[name].append(took)
+        must_agree(said)
+    return {name: Timed(took) for name, took in taken.items()}
+
+
+class Disagreement(Exception):
+    """Two contenders did not do the same, so their times cannot be compared."""
+
+
+def must_agree(said: Mapping[str, Any]) -> None:
+    (first, expected), *others = said.items()
+    for name, result in others:
+        if result != expected:
+            raise Disagreement(f"{name} and {first} disagree: {result} is not {expected}")
+
+
+def ratio(of: Sequence[float], to: Sequence[float]) -> Span:
+    """How many times `to` goes into `of`, turn by turn; what was measured only once is held against every turn."""
+    if len(of) == 1:
+        of = list(of) * len(to)
+    return span([a / b for a, b in zip(of, to, strict=False)])

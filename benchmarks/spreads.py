@@ -1,0 +1,121 @@
+"""One event among n processes: the kernel against plain Python and NumPy doing exactly the same."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+
+import numpy as np
+from msgspec import Struct
+
+from benchmarks import baselines
+from benchmarks.measure import Span, Timed, in_turns, must_agree, ratio
+from gossamer.core.setting import Community, Publication, Setting
+from gossamer.core.tally import REACHED, ROUNDS_LAST, SENT_INTRA
+from gossamer.fast import engine
+from gossamer.protocols.camcast.params import Params
+
+KERNEL = "gossamer.protocols.camcast.kernel"
+LOSSY = 0.85
+SECOND_THREAD_FROM = 1_000_000
+NAIVE_LOSSY_UP_TO = 100_000
+BUDGET_S = 6.0
+"A contender that has used up so many seconds sits out the remaining turns."
+
+
+class Comparison(Struct, frozen=True):
+    """The contenders at one size."""
+
+    processes: int
+    success: float
+    messages: int
+    taken: dict[str, Timed]
+    ratios: dict[str, Span]
+    "How many times the kernel's CPU time the others take; with threads, how many times faster by the clock."
+    ns_per_message: Span
+
+
+def flat(n: int, success: float) -> Setting:
+    """One community."""
+    return Setting((Community(".", 0, n, (), Params(fanout_extra=baselines.FANOUT_EXTRA), success, success),))
+
+
+def chain(sizes: Sequence[int], success: float) -> Setting:
+    """Communities one below the other, the root first."""
+    groups: list[Community] = []
+    for level, size in enumerate(sizes):
+        start, topic = sum(sizes[:level]), "." + ".".join("abcdefgh"[:level])
+        groups.append(Community(topic, start, size, (level - 1,) if level else (), Params(), success, success))
+    return Setting(tuple(groups))
+
+
+def kernel(n: int, seed: int, success: float, threads: int = 1) -> tuple[int, int, int]:
+    row = engine.tallies(KERNEL, flat(n, success), Publication(0), [seed], threads)[0, 0]
+    return int(row[REACHED]), int(row[SENT_INTRA]), int(row[ROUNDS_LAST])
+
+
+def vectorised(n: int, seed: int, success: float) -> tuple[int, int, int]:
+    state, sent, rounds = baselines.vectorised_bytes(n, seed, success)
+    return int(np.count_nonzero(state)), sent, rounds
+
+
+def naive(n: int, seed: int, success: float) -> tuple[int, int, int]:
+    reached, sent, rounds = baselines.naive(n, seed, success)
+    return len(reached), sent, rounds
+
+
+def kernel_in_full(n: int, seed: int, success: float) -> baselines.Spread:
+    state = engine.history(KERNEL, flat(n, success), Publication(0), seed)
+    _, sent, rounds = kernel(n, seed, success)
+    return baselines.Spread(set(np.flatnonzero(state).tolist()), sent, rounds)
+
+
+def check(sizes: Sequence[int], seeds: Sequence[int]) -> int:
+    """Compares the contenders process by process; returns how often. Nothing is timed unless this goes well."""
+    compared = 0
+    for n in sizes:
+        for seed in seeds:
+            for success in (1.0, LOSSY):
+                must_agree(
+                    {
+                        f"the kernel among {n} processes, seed {seed}, success {success}": kernel_in_full(
+                            n, seed, success
+                        ),
+                        "NumPy": baselines.vectorised(n, seed, success),
+                        "plain Python": baselines.naive(n, seed, success),
+                    }
+                )
+                compared += 1
+    return compared
+
+
+def compare(n: int, success: float, turns: int, threads: int) -> Comparison:
+    contenders: dict[str, Callable[[int], tuple[int, int, int]]] = {
+        "kernel": partial(kernel, n, success=success),
+        "numpy": partial(vectorised, n, success=success),
+    }
+    if success >= 1.0 or n <= NAIVE_LOSSY_UP_TO:
+        contenders["naive"] = partial(naive, n, success=success)
+    if n >= SECOND_THREAD_FROM and threads > 1:
+        contenders[shared(threads)] = partial(kernel, n, success=success, threads=threads)
+    for work in contenders.values():
+        work(0) if work is not contenders.get("naive") else None  # compiled, and its memory touched once
+    taken = in_turns(contenders, turns, BUDGET_S)
+    messages = kernel(n, 0, success)[1]
+    return Comparison(n, success, messages, taken, dict(ratios(taken)), per_message(taken["kernel"], messages))
+
+
+def shared(threads: int) -> str:
+    return f"kernel, {threads} threads"
+
+
+def ratios(taken: dict[str, Timed]) -> Iterator[tuple[str, Span]]:
+    ours = taken["kernel"].turns
+    for name, other in taken.items():
+        if name.startswith("kernel,"):
+            yield name, ratio([turn.wall_s for turn in ours], [turn.wall_s for turn in other.turns])
+        elif name != "kernel":
+            yield name, ratio([turn.cpu_s for turn in other.turns], [turn.cpu_s for turn in ours])
+
+
+def per_message(ours: Timed, messages: int) -> Span:
+    cpu = ours.cpu_s
+    return Span(*(seconds / messages * 1e9 for seconds in (cpu.median, cpu.low, cpu.high)), cpu.times)

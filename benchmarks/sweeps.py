@@ -1,0 +1,95 @@
+"""What Spark costs: a sweep on it, against a plain loop over the same trials in one process."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+from msgspec import Struct
+
+from benchmarks.measure import must_agree, timed
+from gossamer.lab.grid import Point, points
+from gossamer.lab.spec import read
+from gossamer.lab.trial import run_trials
+from gossamer.pipeline.session import spark_session
+from gossamer.pipeline.sweep import outcomes_folder, run_sweep
+
+EXPERIMENT = "camcast/fig15"
+GROWN = 100
+"The larger sweep has communities so many times the size, and fewer runs of them."
+
+
+class Sweep(Struct, frozen=True):
+    name: str
+    trials: int
+    cores: int
+    loop_s: float
+    "One process, one core, outcomes thrown away."
+    spark_s: float
+    "All cores, outcomes written."
+
+    @property
+    def overhead_s(self) -> float:
+        """Beyond what the loop would take if it were spread over the cores at no cost."""
+        return self.spark_s - self.loop_s / self.cores
+
+    @property
+    def speedup(self) -> float:
+        return self.loop_s / self.spark_s
+
+
+class Sweeps(Struct, frozen=True):
+    session_s: float
+    "Starting Spark, once per command."
+    first_job_s: float
+    "A sweep of one trial per point: workers start, import, and load the compiled kernel."
+    sweeps: list[Sweep]
+
+
+def grid(runs: int, times: int = 1) -> list[Point]:
+    """The experiment's points, with communities so many times the size."""
+    raw: dict[str, Any] = read(EXPERIMENT)[0]
+    topics = {name: {**topic, "size": topic["size"] * times} for name, topic in raw["topics"].items()}
+    return points({**raw, "topics": topics, "experiment": {**raw["experiment"], "runs": runs}}, EXPERIMENT)
+
+
+def loop(made: list[Point]) -> int:
+    """Every trial, one after the other; returns the messages sent."""
+    return sum(
+        outcome.sent_intra + outcome.sent_up
+        for point in made
+        for outcome in run_trials(point, range(point.spec.experiment.runs), EXPERIMENT)
+    )
+
+
+def sent(folder: Path) -> int:
+    columns = [pq.read_table(part, columns=["sent_intra", "sent_up"]) for part in folder.glob("part-*.parquet")]
+    return sum(sum(column.to_pylist()) for table in columns for column in table.columns)
+
+
+def measure(runs: int) -> Sweeps:
+    cases = {
+        f"{EXPERIMENT}, {runs} runs": grid(runs),
+        f"the same {GROWN} times as large, {max(1, runs // 20)} runs": grid(max(1, runs // 20), GROWN),
+    }
+    with tempfile.TemporaryDirectory() as scratch:
+        entering = spark_session()
+        started, spark = timed(entering.__enter__)
+        try:
+            first, _ = timed(lambda: run_sweep(spark, grid(1), EXPERIMENT, outcomes_folder(Path(scratch, "first"))))
+            swept = list(_sweeps(spark, cases, Path(scratch)))
+        finally:
+            entering.__exit__(None, None, None)
+    return Sweeps(started.wall_s, first.wall_s, swept)
+
+
+def _sweeps(spark: Any, cases: dict[str, list[Point]], scratch: Path) -> Iterator[Sweep]:
+    loop(grid(1))  # the kernel is loaded
+    for number, (name, made) in enumerate(cases.items()):
+        folder = outcomes_folder(scratch / str(number))
+        looped, messages = timed(lambda made=made: loop(made))  # type: ignore[misc]
+        swept, status = timed(lambda made=made, folder=folder: run_sweep(spark, made, EXPERIMENT, folder))  # type: ignore[misc]
+        must_agree({"the loop": (messages, 0), "Spark": (sent(folder), status.failed)})
+        cores = spark.sparkContext.defaultParallelism
+        yield Sweep(name, status.ran, cores, looped.wall_s, swept.wall_s)

@@ -1,0 +1,154 @@
+"""The results as tables, once for the terminal and once for Markdown."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+from rich import box
+from rich.table import Table as Shown
+
+from benchmarks.bench import Bar, Bench
+from benchmarks.giant import Giant
+from benchmarks.machines import Machines
+from benchmarks.measure import Span
+from benchmarks.spreads import Comparison
+from benchmarks.sweeps import Sweeps
+
+
+class Table(Struct, frozen=True):
+    title: str
+    head: list[str]
+    rows: list[list[str]]
+    note: str = ""
+
+
+def number(value: float) -> str:
+    """Three digits that matter."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def ranged(measured: Span, unit: float = 1.0) -> str:
+    middle, low, high = (number(value * unit) for value in (measured.median, measured.low, measured.high))
+    return middle if measured.times == 1 else f"{middle} ({low} to {high})"
+
+
+def spreads(compared: list[Comparison]) -> Table:
+    rows = []
+    for each in compared:
+        for name, taken in each.taken.items():
+            beside = each.ratios.get(name)
+            times = "" if beside is None else f"{ranged(beside)} {'× faster' if name.startswith('kernel') else '×'}"
+            per_message = (
+                f"{number(taken.cpu_s.median / each.messages * 1e9)} ({number(taken.cpu_s.low / each.messages * 1e9)})"
+            )
+            case = [f"{each.processes:,}", f"{1 - each.success:.0%}", name]
+            rows.append([*case, ranged(taken.cpu_s, 1e3), ranged(taken.wall_s, 1e3), per_message, times])
+    head = ["processes", "loss", "who", "CPU ms", "wall ms", "CPU ns per message (best)", "of the kernel's time"]
+    note = (
+        "Median (lowest to highest) of turns taken by all in one run; ratios are of CPU time, of threads by the clock."
+    )
+    return Table("One event, every process tells floor(ln n + 5) different others", head, rows, note)
+
+
+def giants(ran: list[Giant]) -> Table:
+    rows = [
+        [
+            " / ".join(f"{size:,}" for size in reversed(each.sizes)),
+            f"{1 - each.success:.0%}",
+            str(each.threads),
+            number(each.took.wall_s),
+            number(each.took.cpu_s),
+            number(each.ns_per_message),
+            f"{each.bytes_per_process:.2f}",
+            f"{each.reached:.4%}",
+            str(each.rounds),
+        ]
+        for each in ran
+    ]
+    head = [
+        "processes",
+        "loss",
+        "threads",
+        "wall s",
+        "CPU s",
+        "ns per message",
+        "bytes per process",
+        "reached",
+        "rounds",
+    ]
+    return Table("The kernel alone, one run each", head, rows, "Nanoseconds are by the clock.")
+
+
+def machines(told: Machines) -> Table:
+    rows = [
+        ["machines made and subscribed, ms", ranged(told.build_ms)],
+        ["one event, ms", ranged(told.event_ms)],
+        ["one step, µs", ranged(told.us_per_step)],
+        ["steps of an event", ranged(told.steps)],
+        ["times the kernel's time", ranged(told.kernel_ratio)],
+    ]
+    return Table(f"Real machines in the simulated world, {told.processes:,} of them", ["what", "CPU"], rows)
+
+
+def sweeps(told: Sweeps) -> Table:
+    rows = [
+        [
+            each.name,
+            f"{each.trials:,}",
+            number(each.loop_s),
+            number(each.spark_s),
+            f"{each.speedup:.2f} ×",
+            f"{each.overhead_s:.2f}",
+            f"{1e6 * each.overhead_s / each.trials:.0f}",
+        ]
+        for each in told.sweeps
+    ]
+    cores = told.sweeps[0].cores
+    head = ["sweep", "trials", "loop s", f"Spark s, {cores} cores", "speed-up", "overhead s", "µs per trial"]
+    note = (
+        f"Before that, once: Spark starts in {told.session_s:.1f} s, its first job takes {told.first_job_s:.1f} s. "
+        "The overhead is what Spark takes beyond the loop's time divided by the cores; it includes writing the outcomes."
+    )
+    return Table("A sweep on Spark, against a loop in one process", head, rows, note)
+
+
+def verdicts(asked: list[Bar]) -> Table:
+    met = {True: "met", False: "NOT met", None: "–"}
+    rows = [[bar.what, bar.wanted, bar.got, met[bar.met]] for bar in asked]
+    return Table("Bars", ["what", "wanted", "got", ""], rows)
+
+
+def tables(bench: Bench) -> Iterator[Table]:
+    if bench.spread:
+        yield spreads(bench.spread)
+    if bench.giant:
+        yield giants(bench.giant)
+    if bench.machines:
+        yield machines(bench.machines)
+    if bench.spark:
+        yield sweeps(bench.spark)
+    yield verdicts(bench.bars)
+
+
+def shown(table: Table) -> Shown:
+    made = Shown(title=table.title, caption=table.note or None, box=box.SIMPLE_HEAD, title_justify="left")
+    for position, name in enumerate(table.head):
+        made.add_column(name, justify="left" if position == 0 else "right")
+    for row in table.rows:
+        made.add_row(*row)
+    return made
+
+
+def markdown(bench: Bench) -> str:
+    on = bench.machine
+    lines = [
+        "# Benchmarks",
+        "",
+        f"`{bench.command}` on {on.cores} cores of {on.cpu} ({on.system}), Python {on.python}, NumPy {on.numpy}, "
+        f"Numba {on.numba}, PySpark {on.pyspark}; load {on.load_before} before, {on.load_after} after.",
+        f"Before timing, kernel, NumPy and plain Python were compared process by process in {bench.agreed} runs: the same.",
+    ]
+    for table in tables(bench):
+        lines += ["", f"## {table.title}", "", "| " + " | ".join(table.head) + " |", "|" + "---|" * len(table.head)]
+        lines += ["| " + " | ".join(row) + " |" for row in table.rows]
+        lines += ["", table.note] if table.note else []
+    return "\n".join(lines) + "\n"
