@@ -83,15 +83,13 @@ def test_on_a_terminal_the_bar_follows_the_start_of_spark(
     assert ran.stdout.index("starting Spark") < ran.stdout.index("trials") < ran.stdout.index("reception")
 
 
-def test_a_figure_that_cannot_be_drawn_is_said_in_a_sentence_and_the_numbers_are_kept(
-    spark: "SparkSession", tmp_path: Path
-) -> None:
+def test_a_figure_of_what_is_not_swept_is_refused_before_anything_is_run(tmp_path: Path) -> None:
     path = write_small(tmp_path)
     path.write_text(SMALL.replace('x = "faults.fraction"', 'x = "network.success"'))
     ran = gossamer("sweep", path, "--out", tmp_path / "out", "--runs", "1")
     assert ran.exit_code == 2
-    assert re.fullmatch(r"gossamer: \[\[figures\]\] cannot be drawn: [^\n]*'reception'\n", ran.stderr)
-    assert (tmp_path / "out" / "summary.csv").is_file()
+    assert re.fullmatch(r"gossamer: [^\n]*: figure 'reception' names network.success, which is not swept\n", ran.stderr)
+    assert not (tmp_path / "out").exists()
 
 
 def test_the_demo_shows_its_numbers_and_leaves_a_report(spark: "SparkSession", tmp_path: Path) -> None:
@@ -101,7 +99,9 @@ def test_the_demo_shows_its_numbers_and_leaves_a_report(spark: "SparkSession", t
     assert "Parasites in 2,400 runs: 0. No process received an event it did not want." in ran.stdout
     assert_reads_offline(tmp_path / "report.html")
     points = {row["point"] for row in read(tmp_path / "summary.csv")}
-    assert points == {f'{{"faults.fraction":{share}}}' for share in ("0.0", "0.1", "0.2", "0.3", "0.4", "0.5")}
+    assert points == {
+        f'{{"case":"{case}","faults.fraction":{share}}}' for case in ("paper", "live") for share in (0.0, 0.1, 0.3, 0.5)
+    }
     assert (tmp_path / "figures" / "reception.svg").is_file()
 
 

@@ -2,7 +2,6 @@
 
 import statistics
 import sys
-import time
 from collections import defaultdict
 from collections.abc import Sequence
 from pathlib import Path
@@ -284,14 +283,4 @@ def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession", tmp
         in_background(spark, lambda: sweep.run_chunks(spark, cut, tmp_path / "gone"), lambda: None)
     with pytest.raises(TransportDown, match=r"^Spark could not finish: \[UNRESOLVED_COLUMN[^\n]*$"):
         in_background(spark, lambda: spark.sql("select nobody"), lambda: None)
-    assert spark.range(3).count() == 3
-
-
-def test_ctrl_c_ends_the_jobs_and_not_the_session(spark: "SparkSession") -> None:
-    def look() -> None:
-        raise KeyboardInterrupt
-
-    context = spark.sparkContext
-    with pytest.raises(KeyboardInterrupt):
-        in_background(spark, lambda: context.parallelize(range(2), 2).foreach(lambda _: time.sleep(300)), look)
     assert spark.range(3).count() == 3
