@@ -32,7 +32,7 @@ CHECKED = ((1, 2, 3, 10, 100, 1_000, 5_000), (1, 2, 3))
 @click.option("--only", multiple=True, type=click.Choice(PARTS), help="This part only; may be given several times.")
 @click.option("--sizes", multiple=True, type=click.IntRange(1), help="Other numbers of processes to compare at.")
 def command(out: Path, quick: bool, only: tuple[str, ...], sizes: tuple[int, ...]) -> None:
-    """How fast Gossamer is, as ratios against other ways to do the same. Takes some minutes; exits 1 if a bar is missed."""
+    """How fast Gossamer is, as ratios against other ways to do the same. Takes minutes; exits 1 if a bar is missed."""
     console = Console()
     out.mkdir(parents=True, exist_ok=True)
     try:

@@ -106,7 +106,8 @@ def sweeps(told: Sweeps) -> Table:
     head = ["sweep", "trials", "loop s", f"Spark s, {cores} cores", "speed-up", "overhead s", "µs per trial"]
     note = (
         f"Before that, once: Spark starts in {told.session_s:.1f} s, its first job takes {told.first_job_s:.1f} s. "
-        "The overhead is what Spark takes beyond the loop's time divided by the cores; it includes writing the outcomes."
+        "The overhead is what Spark takes beyond the loop's time divided by the cores; it includes writing the "
+        "outcomes."
     )
     return Table("A sweep on Spark, against a loop in one process", head, rows, note)
 
@@ -145,7 +146,8 @@ def markdown(bench: Bench) -> str:
         "",
         f"`{bench.command}` on {on.cores} cores of {on.cpu} ({on.system}), Python {on.python}, NumPy {on.numpy}, "
         f"Numba {on.numba}, PySpark {on.pyspark}; load {on.load_before} before, {on.load_after} after.",
-        f"Before timing, kernel, NumPy and plain Python were compared process by process in {bench.agreed} runs: the same.",
+        f"Before timing, kernel, NumPy and plain Python were compared process by process in {bench.agreed} runs: "
+        "the same.",
     ]
     for table in tables(bench):
         lines += ["", f"## {table.title}", "", "| " + " | ".join(table.head) + " |", "|" + "---|" * len(table.head)]
