@@ -16,6 +16,8 @@ from gossamer.sim import engine as sim
 from gossamer.sim.world import Watcher
 
 SIZES = (10, 100, 1000)
+AT_ONCE = 20
+"Runs the kernel is given in one call, as in a sweep."
 
 
 class Machines(Struct, frozen=True):
@@ -52,12 +54,12 @@ def measure(runs: int) -> Machines:
         start_s = time.process_time()
         rows = sim.spread(CATALOGUE["camcast"], setting, publication, seed, watchers=[published]).rows
         end_s = time.process_time()
-        took, counts = timed(lambda seed=seed: fast.tallies(KERNEL, setting, publication, [seed] * 20))  # type: ignore[misc]
+        took, counts = timed(fast.tallies, KERNEL, setting, publication, [seed] * AT_ONCE)
         must_agree({"the kernel": counts[0].tolist(), "the machines": rows})
         build_s.append(published.at_s - start_s)
         event_s.append(end_s - published.at_s)
         steps.append(1 + sum(row[ARRIVED] for row in rows))
-        kernel_s.append(took.cpu_s / 20)
+        kernel_s.append(took.cpu_s / AT_ONCE)
     return Machines(
         processes=setting.processes,
         build_ms=span([1e3 * each for each in build_s]),

@@ -28,56 +28,55 @@ class Took(Struct, frozen=True):
 
 
 class Timed(Struct, frozen=True):
-    """What one contender took, turn by turn."""
+    """What one contender took."""
 
+    cpu_s: Span
+    wall_s: Span
     turns: list[Took]
-
-    @property
-    def cpu_s(self) -> Span:
-        return span([turn.cpu_s for turn in self.turns])
-
-    @property
-    def wall_s(self) -> Span:
-        return span([turn.wall_s for turn in self.turns])
-
-
-def span(values: Sequence[float]) -> Span:
-    return Span(statistics.median(values), min(values), max(values), len(values))
-
-
-def timed(work: Callable[[], T]) -> tuple[Took, T]:
-    gc.collect()
-    cpu, wall = time.process_time(), time.perf_counter()
-    result = work()
-    return Took(time.process_time() - cpu, time.perf_counter() - wall), result
-
-
-def in_turns(contenders: Mapping[str, Callable[[int], Any]], turns: int, budget_s: float) -> dict[str, Timed]:
-    """Each contender once per turn, with the turn's number, until it has used up its budget. All must say the same."""
-    taken: dict[str, list[Took]] = {name: [] for name in contenders}
-    for turn in range(turns):
-        said: dict[str, Any] = {}
-        for name, work in contenders.items():
-            if sum(took.wall_s for took in taken[name]) < budget_s:
-                took, said[name] = timed(lambda work=work: work(turn))  # type: ignore[misc]  # noqa: B023
-                taken[name].append(took)
-        must_agree(said)
-    return {name: Timed(took) for name, took in taken.items()}
 
 
 class Disagreement(Exception):
     """Two contenders did not do the same, so their times cannot be compared."""
 
 
-def must_agree(said: Mapping[str, Any]) -> None:
-    (first, expected), *others = said.items()
-    for name, result in others:
-        if result != expected:
-            raise Disagreement(f"{name} and {first} disagree: {result} is not {expected}")
+def span(values: Sequence[float]) -> Span:
+    return Span(statistics.median(values), min(values), max(values), len(values))
+
+
+def scaled(measured: Span, by: float) -> Span:
+    return Span(measured.median * by, measured.low * by, measured.high * by, measured.times)
 
 
 def ratio(of: Sequence[float], to: Sequence[float]) -> Span:
     """How many times `to` goes into `of`, turn by turn; what was measured only once is held against every turn."""
-    if len(of) == 1:
-        of = list(of) * len(to)
-    return span([a / b for a, b in zip(of, to, strict=False)])
+    numerators = list(of) * len(to) if len(of) == 1 else of
+    return span([a / b for a, b in zip(numerators, to)])
+
+
+def timed(work: Callable[..., T], *given: Any) -> tuple[Took, T]:
+    gc.collect()
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = work(*given)
+    return Took(time.process_time() - cpu, time.perf_counter() - wall), result
+
+
+def in_turns(contenders: Mapping[str, Callable[[int], Any]], turns: int, budget_s: float) -> dict[str, Timed]:
+    """Each contender once per turn, given the turn's number, until it has used up its budget. All must say the same."""
+    taken: dict[str, list[Took]] = {name: [] for name in contenders}
+    for turn in range(turns):
+        said: dict[str, Any] = {}
+        for name, work in contenders.items():
+            if sum(took.wall_s for took in taken[name]) < budget_s:
+                took, said[name] = timed(work, turn)
+                taken[name].append(took)
+        must_agree(said)
+    return {
+        name: Timed(span([took.cpu_s for took in turned]), span([took.wall_s for took in turned]), turned)
+        for name, turned in taken.items()
+    }
+
+
+def must_agree(said: Mapping[str, Any]) -> None:
+    for (first, expected), (name, result) in zip(said.items(), list(said.items())[1:]):
+        if result != expected:
+            raise Disagreement(f"{name} and {first} do not do the same")

@@ -1,9 +1,11 @@
 """Measures, tells, and writes bench.json and bench.md: `python -m benchmarks.run --out out/bench`."""
 
 import gc
+import itertools
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -12,9 +14,12 @@ from rich.console import Console
 
 from benchmarks import machines, spreads, sweeps, tables
 from benchmarks.bench import Bench, bars, load, machine
-from benchmarks.giant import Giant, run_apart
+from benchmarks.giant import run_apart
 from benchmarks.measure import Disagreement
 
+THREADS = min(2, os.cpu_count() or 1)
+WIDTH = 130
+"Of the tables, where no terminal says how wide it is."
 PARTS = ("spread", "giant", "machines", "spark")
 SIZES = (10_000, 100_000, 1_000_000)
 GIANTS: tuple[tuple[tuple[int, ...], float], ...] = (
@@ -33,7 +38,7 @@ CHECKED = ((1, 2, 3, 10, 100, 1_000, 5_000), (1, 2, 3))
 @click.option("--sizes", multiple=True, type=click.IntRange(1), help="Other numbers of processes to compare at.")
 def command(out: Path, quick: bool, only: tuple[str, ...], sizes: tuple[int, ...]) -> None:
     """How fast Gossamer is, as ratios against other ways to do the same. Takes minutes; exits 1 if a bar is missed."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else WIDTH)
     out.mkdir(parents=True, exist_ok=True)
     try:
         bench = measure(console, only or PARTS, sizes or SIZES, quick)
@@ -46,34 +51,29 @@ def command(out: Path, quick: bool, only: tuple[str, ...], sizes: tuple[int, ...
     sys.exit(any(bar.met is False for bar in bench.bars))
 
 
-def measure(console: Console, parts: tuple[str, ...], sizes: tuple[int, ...], quick: bool) -> Bench:
+def measure(console: Console, parts: Sequence[str], sizes: Sequence[int], quick: bool) -> Bench:
     load_before = load()
-    threads = min(2, os.cpu_count() or 1)
     with console.status("kernel, NumPy and plain Python must agree …"):
         agreed = spreads.check(*CHECKED)
-    # The compiler has left many objects behind; looking through them again and again would slow plain Python down.
+    # The compiler has left many objects behind; to look through them again and again would slow plain Python down.
     gc.collect()
     gc.freeze()
-    spread = []
+    spread, giant, real, spark = [], [], None, None
     if "spread" in parts:
         for n in sizes:
-            for success in (1.0, spreads.LOSSY):
-                with console.status(f"one event among {n:,} processes …"):
-                    spread.append(spreads.compare(n, success, turns=3 if quick else 15, threads=threads))
-        console.print(tables.shown(tables.spreads(spread)))
-    giant: list[Giant] = []
+            with console.status(f"one event among {n:,} processes …"):
+                found = [spreads.compare(n, success, 3 if quick else 15, THREADS) for success in (1.0, spreads.LOSSY)]
+            console.print(tables.shown(tables.spreads(found)))
+            spread += found
     if "giant" in parts and not quick:
-        for groups, success in GIANTS:
-            for used in range(1, threads + 1):
-                with console.status(f"{max(groups):,} processes, threads: {used} …"):
-                    giant.append(run_apart(groups, success, used))
+        for (groups, success), threads in itertools.product(GIANTS, range(1, THREADS + 1)):
+            with console.status(f"one event among {sum(groups):,} processes, threads: {threads} …"):
+                giant.append(run_apart(groups, success, threads))
         console.print(tables.shown(tables.giants(giant)))
-    real = None
     if "machines" in parts:
         with console.status("machines …"):
             real = machines.measure(runs=3 if quick else 15)
         console.print(tables.shown(tables.machines(real)))
-    spark = None
     if "spark" in parts:
         with console.status("sweeps on Spark …"):
             spark = sweeps.measure(runs=100 if quick else 1000)

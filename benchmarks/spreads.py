@@ -7,7 +7,7 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks import baselines
-from benchmarks.measure import Span, Timed, in_turns, must_agree, ratio
+from benchmarks.measure import Span, Timed, in_turns, must_agree, ratio, scaled
 from gossamer.core.setting import Community, Publication, Setting
 from gossamer.core.tally import REACHED, ROUNDS_LAST, SENT_INTRA
 from gossamer.fast import engine
@@ -96,11 +96,12 @@ def compare(n: int, success: float, turns: int, threads: int) -> Comparison:
         contenders["naive"] = partial(naive, n, success=success)
     if n >= SECOND_THREAD_FROM and threads > 1:
         contenders[shared(threads)] = partial(kernel, n, success=success, threads=threads)
-    for work in contenders.values():
-        work(0) if work is not contenders.get("naive") else None  # compiled, and its memory touched once
+    for name, work in contenders.items():
+        if name != "naive":  # the others need a first time: to be compiled, to have their memory
+            work(0)
     taken = in_turns(contenders, turns, BUDGET_S)
     messages = kernel(n, 0, success)[1]
-    return Comparison(n, success, messages, taken, dict(ratios(taken)), per_message(taken["kernel"], messages))
+    return Comparison(n, success, messages, taken, dict(ratios(taken)), scaled(taken["kernel"].cpu_s, 1e9 / messages))
 
 
 def shared(threads: int) -> str:
@@ -114,8 +115,3 @@ def ratios(taken: dict[str, Timed]) -> Iterator[tuple[str, Span]]:
             yield name, ratio([turn.wall_s for turn in ours], [turn.wall_s for turn in other.turns])
         elif name != "kernel":
             yield name, ratio([turn.cpu_s for turn in other.turns], [turn.cpu_s for turn in ours])
-
-
-def per_message(ours: Timed, messages: int) -> Span:
-    cpu = ours.cpu_s
-    return Span(*(seconds / messages * 1e9 for seconds in (cpu.median, cpu.low, cpu.high)), cpu.times)

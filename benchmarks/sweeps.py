@@ -1,7 +1,7 @@
 """What Spark costs: a sweep on it, against a plain loop over the same trials in one process."""
 
+import contextlib
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +28,8 @@ class Sweep(Struct, frozen=True):
     "One process, one core, outcomes thrown away."
     spark_s: float
     "All cores, outcomes written."
-
-    @property
-    def overhead_s(self) -> float:
-        """Beyond what the loop would take if it were spread over the cores at no cost."""
-        return self.spark_s - self.loop_s / self.cores
-
-    @property
-    def speedup(self) -> float:
-        return self.loop_s / self.spark_s
+    overhead_s: float
+    "What Spark takes beyond the loop's time divided by the cores."
 
 
 class Sweeps(Struct, frozen=True):
@@ -73,23 +66,21 @@ def measure(runs: int) -> Sweeps:
         f"{EXPERIMENT}, {runs} runs": grid(runs),
         f"the same {GROWN} times as large, {max(1, runs // 20)} runs": grid(max(1, runs // 20), GROWN),
     }
-    with tempfile.TemporaryDirectory() as scratch:
-        entering = spark_session()
-        started, spark = timed(entering.__enter__)
-        try:
-            first, _ = timed(lambda: run_sweep(spark, grid(1), EXPERIMENT, outcomes_folder(Path(scratch, "first"))))
-            swept = list(_sweeps(spark, cases, Path(scratch)))
-        finally:
-            entering.__exit__(None, None, None)
+    loop(grid(1))  # the kernel is compiled, for the workers too
+    with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as ending:
+        started, spark = timed(ending.enter_context, spark_session())
+        first, _ = timed(run_sweep, spark, grid(1), EXPERIMENT, outcomes_folder(Path(scratch, "first")))
+        swept = [
+            sweep(spark, name, made, outcomes_folder(Path(scratch, str(number))))
+            for number, (name, made) in enumerate(cases.items())
+        ]
     return Sweeps(started.wall_s, first.wall_s, swept)
 
 
-def _sweeps(spark: Any, cases: dict[str, list[Point]], scratch: Path) -> Iterator[Sweep]:
-    loop(grid(1))  # the kernel is loaded
-    for number, (name, made) in enumerate(cases.items()):
-        folder = outcomes_folder(scratch / str(number))
-        looped, messages = timed(lambda made=made: loop(made))  # type: ignore[misc]
-        swept, status = timed(lambda made=made, folder=folder: run_sweep(spark, made, EXPERIMENT, folder))  # type: ignore[misc]
-        must_agree({"the loop": (messages, 0), "Spark": (sent(folder), status.failed)})
-        cores = spark.sparkContext.defaultParallelism
-        yield Sweep(name, status.ran, cores, looped.wall_s, swept.wall_s)
+def sweep(spark: Any, name: str, made: list[Point], folder: Path) -> Sweep:
+    looped, messages = timed(loop, made)
+    swept, status = timed(run_sweep, spark, made, EXPERIMENT, folder)
+    must_agree({"the loop": (messages, 0), "Spark": (sent(folder), status.failed)})
+    cores = spark.sparkContext.defaultParallelism
+    overhead_s = swept.wall_s - looped.wall_s / cores
+    return Sweep(name, status.ran, cores, looped.wall_s, swept.wall_s, overhead_s)

@@ -96,3 +96,15 @@ def test_ctrl_c_is_answered_in_one_sentence_and_keeps_what_is_done(
     assert (half_done.returncode, out, err) == (130, "", f"gossamer: stopped: {sentence}\n")
     assert soon(lambda: not members(half_done.pid))
     assert list((tmp_path / "tmp").iterdir()) == []
+
+
+def test_ctrl_c_while_spark_starts_is_answered_in_one_sentence_too(tmp_path: Path) -> None:
+    (tmp_path / "long.toml").write_text(LONG)
+    with started(gossamer("sweep", "long.toml", "--out", "out"), tmp_path) as process:
+        assert soon(
+            lambda: any((tmp_path / "tmp").glob("gossamer-spark-*/spark.log")) and len(members(process.pid)) > 1
+        )
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate()
+        assert (process.returncode, out, err) == (130, "", "gossamer: stopped\n")
+        assert soon(lambda: not members(process.pid))

@@ -1,6 +1,7 @@
 """What the commands that run sweeps share: progress, tables, the report."""
 
 import contextlib
+import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,8 @@ WIDE = 130
 @contextlib.contextmanager
 def starting_spark(console: Console, master: str | None = None) -> Iterator[Session]:
     """A session for a block, announced while it starts and no longer: a terminal shows one live line at a time."""
+    if not logging.getLogger().handlers:  # where Ctrl-C meets a call to the JVM, py4j logs a traceback and prints it
+        logging.getLogger().addHandler(logging.NullHandler())
     with contextlib.ExitStack() as announced:
         announced.enter_context(console.status("starting Spark …"))
         with spark_session(master) as spark:

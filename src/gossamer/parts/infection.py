@@ -5,9 +5,10 @@ A process's byte says FRESH, DEAD, or in which round the event reached it (round
 it scans for its own mark. All writes of one round write the same byte, which is why two threads may share the array.
 
 A protocol's kernel adds `tables(setting, publication, count_arrivals)`, a named tuple of arrays with at least the
-fields of `Ground`, and `round_of_block`, what the processes of a block do in one round. It may take a block in
-batches: muster those whose turn it is, then aim, sift, lose, infect. Each is a plain loop over the whole batch, and
-nothing waits for the byte of a target before the bytes of the others are asked for: memory, not arithmetic, is slow.
+fields of `Ground`, and `round_of_block`, what the processes of a block do in one round. Where speed matters it lets
+them act in batches: muster those whose turn it is, then aim, lose, infect. Targets stand in a column per process, so
+that each step is a plain loop over a row, which the processor takes several at a time, and no byte of memory is waited
+for before the others are asked for.
 """
 
 from collections.abc import Sequence
@@ -27,9 +28,11 @@ BLOCK = 1 << 16
 "Processes scanned at a time."
 HANDS = 16
 "Sets of working room the blocks are dealt out to: as many threads can be used, and no more memory is taken."
-BATCH = 128
-"Processes that act together."
-STAMPS = 8192
+WINDOW = 128
+"Processes looked at together, to see whose turn it is."
+BATCH = 256
+"The most processes that act together: two windows or more. Their targets should fit the first-level cache."
+STAMPS = 1024
 "Slots of the filter that says whether a pick may be a repeat; a power of two."
 
 prange = range
@@ -45,136 +48,135 @@ ONE = np.uint64(1)
 SLOT = np.uint64(STAMPS - 1)
 
 # Loops count from zero, over a slice if need be, and computed indices are unsigned: where Numba cannot see that an
-# index is not negative, it asks each time, and does not take many at once.
+# index is not negative, it asks each time, and does not take several at a time.
 
 
-def first_picks(key: Any, n: Any, k: Any, picked: Any, stamps: Any, serial: Any) -> Any:
-    """The first k picks of a key's stream, repeats and all; says whether there may be repeats.
-
-    Equal picks meet in a slot of `stamps`, others rarely. As picks come in pairs, `picked` needs room for one more."""
-    maybe = False
-    span = np.uint64(n)
-    stamp = np.uint16(serial)
-    for pair in range((k + 1) // 2):
-        z = draw(key, np.uint64(pair))
-        first = upper_pick(z, span)
-        maybe |= stamps[first & SLOT] == stamp
-        stamps[first & SLOT] = stamp
-        picked[2 * pair] = first
-        second = lower_pick(z, span)
-        maybe |= stamps[second & SLOT] == stamp
-        stamps[second & SLOT] = stamp
-        picked[2 * pair + 1] = second
-    return maybe
-
-
-def among(pick: Any, count: Any, picked: Any) -> Any:
-    """Whether `pick` is one of the first `count`."""
+def repeats(pick: Any, count: Any, picked: Any, stamps: Any, serial: Any) -> Any:
+    """Whether `pick` is among the first `count` picks. The filter makes the scan rare."""
+    slot = pick & SLOT
     found = False
-    for j in range(count):
-        found |= picked[j] == pick
+    if stamps[slot] == serial:
+        for j in range(count):
+            found |= picked[j] == pick
+    stamps[slot] = serial
     return found
-
-
-def repeated(k: Any, picked: Any) -> Any:
-    """Whether any of the first k picks was made before."""
-    found = False
-    for j in range(k):
-        found |= among(picked[j], j, picked)
-    return found
-
-
-def walk_into(key: Any, n: Any, k: Any, picked: Any) -> None:
-    """`draws.distinct` to the letter, for k < n."""
-    count = np.int64(0)
-    index = ZERO
-    span = np.uint64(n)
-    while count < k:
-        z = draw(key, index)
-        index += ONE
-        first = upper_pick(z, span)
-        if not among(first, count, picked):
-            picked[count] = first
-            count += 1
-        second = lower_pick(z, span)
-        if count < k and not among(second, count, picked):
-            picked[count] = second
-            count += 1
 
 
 def distinct_into(key: Any, n: Any, k: Any, picked: Any, stamps: Any, serial: Any) -> Any:
-    """`draws.distinct`, into an array; says how many. `serial` should differ from call to call on the same stamps.
+    """`draws.distinct`, into an array; says how many. `serial` must differ from call to call on the same stamps."""
+    count = 0
+    index = ZERO
+    span = np.uint64(n)
+    while k < n and count < k:
+        z = draw(key, index)
+        index += ONE
+        first = upper_pick(z, span)
+        if not repeats(first, count, picked, stamps, serial):
+            picked[count] = first
+            count += 1
+        second = lower_pick(z, span)
+        if count < k and not repeats(second, count, picked, stamps, serial):
+            picked[count] = second
+            count += 1
+    while k >= n and count < n:
+        picked[count] = count
+        count += 1
+    return count
 
-    Repeats are rare among many, so all picks are made without a look at each other, and again if there is one."""
-    if k >= n:
-        for j in range(n):
-            picked[j] = j
-    elif first_picks(key, n, k, picked, stamps, serial) and repeated(k, picked):
-        walk_into(key, n, k, picked)
-    return min(k, n)
 
-
-def marked(mark: Any, batch: Any) -> Any:
-    """Whether any byte of a batch is the mark: in most rounds most batches have none."""
+def muster(mark: Any, low: Any, window: Any, acting: Any, actors: Any) -> Any:
+    """Adds the positions that have the mark to those who act, the window's first being `low`; says how many act."""
     found = False
-    for i in range(len(batch)):
-        found |= batch[i] == mark
-    return found
-
-
-def muster(mark: Any, low: Any, batch: Any, acting: Any) -> Any:
-    """Lists the positions that have the mark, the batch's first being `low`; says how many."""
-    count = ZERO
-    for i in range(len(batch)):
-        acting[count] = low + i
-        count += np.uint64(batch[i] == mark)
+    for i in range(len(window)):
+        found |= window[i] == mark
+    count = np.uint64(actors)
+    if found:  # in most rounds most windows have none
+        for i in range(len(window)):
+            acting[count] = low + i
+            count += np.uint64(window[i] == mark)
     return np.int64(count)
 
 
-def aim(actors: Any, acting: Any, start: Any, key: Any, others: Any, tells: Any,
-        rows: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
-    """Each actor picks whom it tells among the others, a row each; returns the last serial number used."""
+def open_streams(key: Any, start: Any, actors: Any, acting: Any, streams: Any) -> None:
+    """Each actor's own key."""
     for i in range(actors):
-        serial += 1
-        distinct_into(fold(key, np.uint64(start + acting[i])), others, tells, rows[i], stamps, serial)
+        streams[i] = fold(key, np.uint64(start + acting[i]))
+
+
+def first_picks(n: Any, k: Any, actors: Any, streams: Any, targets: Any) -> None:
+    """The first k picks of each stream, repeats and all. Picks come in pairs: there is room for one more."""
+    span = np.uint64(np.uint32(n))
+    for pair in range((k + 1) // 2):
+        for i in range(actors):
+            z = draw(streams[i], np.uint64(pair))
+            targets[2 * pair, i] = upper_pick(z, span)
+            targets[2 * pair + 1, i] = lower_pick(z, span)
+
+
+def find_repeats(k: Any, actors: Any, targets: Any, again: Any) -> None:
+    """Who has picked somebody twice. For a whole row at a time, to compare each with each is faster than any set."""
+    for i in range(actors):
+        again[i] = 0
+    for b in range(k):
+        fours = b // 4 * 4
+        for a in range(0, fours, 4):  # four at a time: to note the answer takes as long as to find it
+            for i in range(actors):
+                pick = targets[b, i]
+                again[i] |= np.uint32((targets[a, i] == pick) | (targets[a + 1, i] == pick)
+                                      | (targets[a + 2, i] == pick) | (targets[a + 3, i] == pick))  # fmt: skip
+        for a in range(fours, b):
+            for i in range(actors):
+                again[i] |= np.uint32(targets[a, i] == targets[b, i])
+
+
+def aim(key: Any, start: Any, others: Any, tells: Any, actors: Any, acting: Any, streams: Any, targets: Any, again: Any,
+        spare: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
+    """Whom each actor tells: `draws.distinct` among the others. Returns the last serial number used."""
+    open_streams(key, start, actors, acting, streams)
+    if tells < others:
+        first_picks(others, tells, actors, streams, targets)
+        find_repeats(tells, actors, targets, again)
+    for i in range(actors):
+        if tells >= others or again[i]:
+            serial += 1
+            told = distinct_into(streams[i], others, tells, spare, stamps, serial)
+            for j in range(told):
+                targets[j, i] = spare[j]
+    for j in range(min(tells, others)):
+        for i in range(actors):
+            targets[j, i] += np.uint32(targets[j, i] >= acting[i])
     return serial
 
 
-def sift(actors: Any, acting: Any, told: Any, counted: Any, members: Any, rows: Any, kept: Any) -> None:
-    """Makes positions of picks among the others, and keeps those where a message matters.
-
-    That is where somebody fresh is or, if arrivals are counted, somebody live."""
-    below = np.uint8(DEAD if counted else FRESH + 1)
-    for i in range(actors):
-        me, count = acting[i], ZERO
-        for j in range(told):
-            peer = np.uint64(rows[i, j]) + np.uint64(rows[i, j] >= me)
-            rows[i, count] = peer
-            count += np.uint64(members[peer] < below)
-        kept[i] = count
+def lose(key: Any, start: Any, reach: Any, told: Any, actors: Any, acting: Any, streams: Any, targets: Any) -> None:
+    """A message that gets lost comes back to its sender, whom it tells nothing new."""
+    open_streams(key, start, actors, acting, streams)
+    for j in range(told):
+        for i in range(actors):
+            peer = targets[j, i]
+            targets[j, i] = peer if chance(streams[i], np.uint64(start + peer)) < reach else acting[i]
 
 
-def lose(actors: Any, acting: Any, start: Any, key: Any, reach: Any, rows: Any, kept: Any) -> None:
-    """Keeps the targets that messages get to."""
-    for i in range(actors):
-        loss_key = fold(key, np.uint64(start + acting[i]))
-        count = ZERO
-        for j in range(kept[i]):
-            peer = rows[i, j]
-            rows[i, count] = peer
-            count += np.uint64(chance(loss_key, np.uint64(start + peer)) < reach)
-        kept[i] = count
+def arrivals(told: Any, actors: Any, acting: Any, targets: Any, members: Any) -> Any:
+    """How many messages find a live process."""
+    count = 0
+    for j in range(told):
+        for i in range(actors):
+            count += (members[targets[j, i]] != DEAD) & (targets[j, i] != acting[i])
+    return count
 
 
-def infect(actors: Any, rows: Any, kept: Any, mark: Any, members: Any) -> Any:
-    """Fresh targets will act in the next round; says how many messages arrived."""
-    arrived = 0
-    for i in range(actors):
-        arrived += kept[i]
-        for j in range(kept[i]):
-            there = members[rows[i, j]]
-            members[rows[i, j]] = mark + 1 if there == FRESH else there
-    return arrived
+def infect(mark: Any, told: Any, actors: Any, targets: Any, members: Any) -> None:
+    """Fresh targets will act in the next round."""
+    fresh = targets.reshape(-1)  # they are listed where the targets stood: the list never overtakes
+    count = ZERO
+    for j in range(told):
+        for i in range(actors):
+            peer = targets[j, i]
+            fresh[count] = peer
+            count += np.uint64(members[peer] == FRESH)  # an `if` would be guessed wrong too often
+    for m in range(count):
+        members[fresh[m]] = mark + 1
 
 
 def lands(there: Any, peer: Any, loss_key: Any, reach: Any, counted: Any) -> Any:
@@ -223,9 +225,10 @@ def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: A
 
 
 def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
-           picked: Any, stamps: Any, serials: Any, counts: Any, tally: Any) -> None:  # fmt: skip
+           picked: Any, stamps: Any, counts: Any, tally: Any) -> None:  # fmt: skip
     """One event, from its publisher until nobody new is reached; `tally` gets a row per community."""
     state[:] = FRESH
+    stamps[:] = 0
     counts[:] = 0
     for c in range(len(table.size)):
         crash(seed, c, table.start[c], table.size[c], table.crashed[c], state)
@@ -241,6 +244,7 @@ def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
         base[why] = fold(seed, np.uint64(why))
         keys[why] = fold(base[why], word)
     blocks, hands = len(table.block_low), counts.shape[0]
+    serials = np.zeros(hands, np.int64)
     reached, before = 0, -1
     mark = np.int64(1)  # of a literal, Numba would compile the kernel for 1 and once more for any number
     while reached > before and mark <= LAST_MARK:
@@ -277,9 +281,8 @@ def gather(counts: Any, tally: Any) -> None:
 
 def spread_many(seeds: Any, home: Any, sequence: Any, table: Any, state: Any,
                 picked: Any, stamps: Any, counts: Any, tallies: Any) -> None:  # fmt: skip
-    serials = np.zeros(len(stamps), np.int64)  # these go on from run to run, so that stamps need not be wiped
     for run in range(len(seeds)):
-        spread(seeds[run], home, sequence, table, state, picked, stamps, serials, counts, tallies[run])
+        spread(seeds[run], home, sequence, table, state, picked, stamps, counts, tallies[run])
 
 
 class Ground(NamedTuple):
@@ -314,12 +317,16 @@ def scratch(blocks: int, communities: int, picks: int) -> tuple[Any, Any, Any]:
     """Working room per hand: picks, stamps, and counts per community."""
     hands = min(blocks, HANDS)
     return (
-        np.zeros((hands, BATCH * (2 + picks + 1)), np.uint32),  # see `desk`
-        np.zeros((hands, STAMPS), np.uint16),
+        np.zeros((hands, BATCH * (2 + picks + 1)), np.int64),  # see `desk`
+        np.zeros((hands, STAMPS), np.int32),
         np.zeros((hands, communities, len(COLUMNS)), np.int64),
     )
 
 
 def desk(picked: Any) -> Any:
-    """A hand's picks, laid out for a batch: who acts, how many targets each has, and a row of targets for each."""
-    return picked[:BATCH], picked[BATCH : 2 * BATCH], picked[2 * BATCH :].reshape(BATCH, -1)
+    """A hand's picks, laid out for a batch: streams, who acts, who picked twice, targets, and room for one's picks."""
+    width = len(picked) // BATCH - 2
+    streams, halves = picked[:BATCH].view(np.uint64), picked[BATCH : 2 * BATCH].view(np.uint32)
+    rest = picked[2 * BATCH :]  # the targets take half of it, so there is room at its end
+    targets = rest.view(np.uint32)[: width * BATCH].reshape(width, BATCH)
+    return streams, halves[:BATCH], halves[BATCH:], targets, rest[-width:]

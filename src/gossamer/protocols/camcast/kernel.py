@@ -13,16 +13,16 @@ from gossamer.core.tally import ARRIVED, ARRIVED_UP, PARASITES, REACHED, ROUNDS_
 from gossamer.parts.infection import (
     BATCH,
     FRESH,
+    WINDOW,
     aim,
+    arrivals,
     desk,
     distinct_into,
     ground,
     infect,
     lands,
     lose,
-    marked,
     muster,
-    sift,
 )
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.rules import drawn
@@ -130,26 +130,27 @@ def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: A
     """See `infection.round_of_block`: first up, then around."""
     c = table.block_community[b]
     start, others, tells, reach = table.start[c], table.size[c] - 1, table.tells[c], table.reach[c]
-    counted, wanted = table.counted[c], table.wants[c]
-    last = table.block_high[b] - start
-    members = state[start : start + table.size[c]]
-    acting, kept, rows = desk(picked)
-    reached, arrived = 0, 0
-    for low in range(table.block_low[b] - start, last, BATCH):
-        batch = members[low : min(low + BATCH, last)]
-        if marked(mark, batch):
-            actors = muster(mark, low, batch, acting)
-            reached += actors
-            serial = elect(actors, acting, c, mark, base, keys, table, state, rows[0], stamps, serial, counts)
-            serial = aim(actors, acting, start, keys[PICK], others, tells, rows, stamps, serial)
-            sift(actors, acting, min(tells, others), counted, members, rows, kept)
+    told, counted, wanted = min(tells, others), table.counted[c], table.wants[c]
+    members, last = state[start : start + table.size[c]], table.block_high[b] - start
+    streams, acting, again, targets, spare = desk(picked)
+    reached, arrived, actors = 0, 0, 0
+    for low in range(table.block_low[b] - start, last, WINDOW):
+        actors = muster(mark, low, members[low : min(low + WINDOW, last)], acting, actors)
+        if actors > BATCH - WINDOW or low + WINDOW >= last:
+            serial = elect(actors, acting, c, mark, base, keys, table, state, spare, stamps, serial, counts)
+            serial = aim(keys[PICK], start, others, tells, actors, acting, streams, targets, again,
+                         spare, stamps, serial)  # fmt: skip
             if reach < 1.0:
-                lose(actors, acting, start, keys[LOSS], reach, rows, kept)
-            arrived += infect(actors, rows, kept, mark, members)
+                lose(keys[LOSS], start, reach, told, actors, acting, streams, targets)
+            if counted:
+                arrived += arrivals(told, actors, acting, targets, members)
+            infect(mark, told, actors, targets, members)
+            reached += actors
+            actors = 0
     if reached:
         counts[c, REACHED] += reached
         counts[c, ROUNDS_LAST] = mark - 1
-        counts[c, SENT_INTRA] += reached * min(tells, others)
-        counts[c, ARRIVED] += arrived if counted else 0
+        counts[c, SENT_INTRA] += reached * told
+        counts[c, ARRIVED] += arrived
         counts[c, PARASITES] += 0 if wanted else arrived
     return serial
