@@ -1,8 +1,8 @@
 """The kernel's task done otherwise: in plain Python as one would first write it, and in NumPy as well as NumPy allows.
 
 One event in one community of n processes: process 0 publishes, whoever hears it for the first time tells
-floor(ln n + 5) different others and nothing more. Both make the draws the kernel makes, so that whom the event
-reaches, how many messages are sent and how many rounds it takes are the same to the last process.
+floor(ln n + 5) different others and nothing more. Both make the draws the kernel makes, so that the same processes
+are reached in the same rounds by the same number of messages.
 """
 
 from collections import deque
@@ -18,6 +18,7 @@ FANOUT_EXTRA = 5.0
 BATCH = 8192
 "Processes NumPy handles at a time. Their draws stay in the cache, which makes it twice as fast as all at once."
 
+Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 Words = np.ndarray[Any, np.dtype[np.uint64]]
 Picks = np.ndarray[Any, np.dtype[np.uint32]]
 
@@ -25,9 +26,9 @@ Picks = np.ndarray[Any, np.dtype[np.uint32]]
 class Spread(NamedTuple):
     """What became of the event."""
 
-    reached: set[int]
+    reached: dict[int, int]
+    "In which round the event reached each process it did reach; its publisher in round 0."
     sent: int
-    rounds: int
 
 
 def keys_of(seed: int) -> tuple[int, int]:
@@ -36,36 +37,40 @@ def keys_of(seed: int) -> tuple[int, int]:
     return fold(fold(seed, PICK), event), fold(fold(seed, LOSS), event)
 
 
-# Plain Python: a set, a queue, and one process at a time
+# Plain Python: a dictionary, a queue, and one process at a time
 
 
 def naive(n: int, seed: int, success: float = 1.0) -> Spread:
     pick_key, loss_key = keys_of(seed)
     tells = fanout(n, FANOUT_EXTRA)
-    reached = {0}
-    queue = deque([(0, 0)])
-    sent, rounds = 0, 0
+    reached = {0: 0}
+    queue = deque([0])
+    sent = 0
     while queue:
-        me, rounds = queue.popleft()
+        me = queue.popleft()
         sent += tells
         for pick in distinct(fold(pick_key, me), n - 1, tells):
             peer = pick + (pick >= me)  # everybody but me
             if peer not in reached and (success >= 1.0 or chance(fold(loss_key, me), peer) < success):
-                reached.add(peer)
-                queue.append((peer, rounds + 1))
-    return Spread(reached, sent, rounds)
+                reached[peer] = reached[me] + 1
+                queue.append(peer)
+    return Spread(reached, sent)
 
 
 # NumPy: everybody who heard it in the last round at once, or as many as the cache can hold
 
 
 def vectorised(n: int, seed: int, success: float = 1.0) -> Spread:
-    state, sent, rounds = vectorised_bytes(n, seed, success)
-    return Spread(set(np.flatnonzero(state).tolist()), sent, rounds)
+    state, sent = vectorised_bytes(n, seed, success)
+    return Spread(rounds_of(state), sent)
 
 
-def vectorised_bytes(n: int, seed: int, success: float = 1.0) -> tuple[np.ndarray[Any, np.dtype[np.uint8]], int, int]:
-    """A byte per process as in the kernel (0, or the round that reached it + 1), messages sent, rounds."""
+def rounds_of(state: Bytes) -> dict[int, int]:
+    return {int(process): int(state[process]) - 1 for process in np.flatnonzero(state)}
+
+
+def vectorised_bytes(n: int, seed: int, success: float = 1.0) -> tuple[Bytes, int]:
+    """A byte per process as in the kernel: 0, or the round that reached it + 1; and messages sent."""
     pick_key, loss_key = keys_of(seed)
     tells = fanout(n, FANOUT_EXTRA)
     state = np.zeros(n, np.uint8)
@@ -84,7 +89,7 @@ def vectorised_bytes(n: int, seed: int, success: float = 1.0) -> tuple[np.ndarra
                 told = told[chance(folded(loss_key, sender), told.astype(np.uint64)) < success]
             state[told] = mark + 1
         mark += 1
-    return state, sent, mark - 2
+    return state, sent
 
 
 def mixed(z: Words) -> Words:

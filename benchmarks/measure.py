@@ -66,7 +66,7 @@ def in_turns(contenders: Mapping[str, Callable[[int], Any]], turns: int, budget_
     for turn in range(turns):
         said: dict[str, Any] = {}
         for name, work in contenders.items():
-            if sum(took.wall_s for took in taken[name]) < budget_s:
+            if not taken[name] or sum(took.wall_s for took in taken[name]) < budget_s:
                 took, said[name] = timed(work, turn)
                 taken[name].append(took)
         must_agree(said)

@@ -78,6 +78,7 @@ def measure(console: Console, parts: Sequence[str], sizes: Sequence[int], quick:
         with console.status("sweeps on Spark …"):
             spark = sweeps.measure(runs=100 if quick else 1000)
         console.print(tables.shown(tables.sweeps(spark)))
+    gc.unfreeze()
     asked = list(bars(spread, giant))
     console.print(tables.shown(tables.verdicts(asked)))
     said = shlex.join(["python", "-m", "benchmarks.run", *sys.argv[1:]])

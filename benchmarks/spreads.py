@@ -53,19 +53,18 @@ def kernel(n: int, seed: int, success: float, threads: int = 1) -> tuple[int, in
 
 
 def vectorised(n: int, seed: int, success: float) -> tuple[int, int, int]:
-    state, sent, rounds = baselines.vectorised_bytes(n, seed, success)
-    return int(np.count_nonzero(state)), sent, rounds
+    state, sent = baselines.vectorised_bytes(n, seed, success)
+    return int(np.count_nonzero(state)), sent, int(state.max()) - 1
 
 
 def naive(n: int, seed: int, success: float) -> tuple[int, int, int]:
-    reached, sent, rounds = baselines.naive(n, seed, success)
-    return len(reached), sent, rounds
+    reached, sent = baselines.naive(n, seed, success)
+    return len(reached), sent, max(reached.values())
 
 
 def kernel_in_full(n: int, seed: int, success: float) -> baselines.Spread:
     state = engine.history(KERNEL, flat(n, success), Publication(0), seed)
-    _, sent, rounds = kernel(n, seed, success)
-    return baselines.Spread(set(np.flatnonzero(state).tolist()), sent, rounds)
+    return baselines.Spread(baselines.rounds_of(state), kernel(n, seed, success)[1])
 
 
 def check(sizes: Sequence[int], seeds: Sequence[int]) -> int:

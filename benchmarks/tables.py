@@ -28,7 +28,7 @@ def number(value: float) -> str:
 
 def ranged(measured: Span, unit: float = 1.0) -> str:
     middle, low, high = (number(value * unit) for value in (measured.median, measured.low, measured.high))
-    return middle if measured.times == 1 else f"{middle} ({low} to {high})"
+    return middle if measured.times == 1 else f"{middle} ({low}–{high})"
 
 
 def spreads(compared: list[Comparison]) -> Table:
@@ -36,12 +36,13 @@ def spreads(compared: list[Comparison]) -> Table:
     for each in compared:
         for name, taken in each.taken.items():
             beside = each.ratios.get(name)
-            times = "" if beside is None else f"{ranged(beside)} {'× faster' if name.startswith('kernel') else '×'}"
+            unit = "× as fast" if name.startswith("kernel") else "×"
+            times = "" if beside is None else f"{ranged(beside)} {unit}"
             per_message = ranged(scaled(taken.cpu_s, 1e9 / each.messages))
             case = [f"{each.processes:,}", f"{1 - each.success:.0%}", name]
             rows.append([*case, ranged(taken.cpu_s, 1e3), ranged(taken.wall_s, 1e3), per_message, times])
-    head = ["processes", "loss", "who", "CPU ms", "wall ms", "CPU ns per message", "kernel's time"]
-    note = "Median (least to most) of turns all took in one run; ratios are of CPU time, of threads by the clock."
+    head = ["processes", "loss", "who", "CPU ms", "wall ms", "CPU ns per message", "of the kernel's time"]
+    note = "Median (least–most) of turns all took in one run; ratios are of CPU time, of threads by the clock."
     return Table("One event, every process tells floor(ln n + 5) different others", head, rows, note)
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import logging
+import signal
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -34,14 +35,24 @@ WIDE = 130
 
 @contextlib.contextmanager
 def starting_spark(console: Console, master: str | None = None) -> Iterator[Session]:
-    """A session for a block, announced while it starts and no longer: a terminal shows one live line at a time."""
+    """A session for a block, announced while it starts and no longer: a terminal shows one live line at a time.
+
+    Ctrl-C waits until it has started: a JVM that nobody waits for any more would stay for ever."""
     if not logging.getLogger().handlers:  # where Ctrl-C meets a call to the JVM, py4j logs a traceback and prints it
         logging.getLogger().addHandler(logging.NullHandler())
-    with contextlib.ExitStack() as announced:
-        announced.enter_context(console.status("starting Spark …"))
-        with spark_session(master) as spark:
-            announced.close()
-            yield spark
+    pressed: list[int] = []
+    on_interrupt = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
+    try:
+        with contextlib.ExitStack() as announced:
+            announced.enter_context(console.status("starting Spark …"))
+            with spark_session(master) as spark:
+                announced.close()
+                signal.signal(signal.SIGINT, on_interrupt)
+                if pressed:
+                    raise KeyboardInterrupt
+                yield spark
+    finally:
+        signal.signal(signal.SIGINT, on_interrupt)
 
 
 def sweep_with_progress(

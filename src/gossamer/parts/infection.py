@@ -43,8 +43,6 @@ REASONS = 32
 
 ZERO = np.uint64(0)
 ONE = np.uint64(1)
-
-
 SLOT = np.uint64(STAMPS - 1)
 
 # Loops count from zero, over a slice if need be, and computed indices are unsigned: where Numba cannot see that an
