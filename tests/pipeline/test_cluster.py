@@ -29,31 +29,33 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def at_home(spark: "SparkSession", tmp_path: Path) -> bytes:
+def at_home(tmp_path: Path, engine: str) -> bytes:
     """The summary of a small sweep on the session of the tests."""
-    ran = CliRunner().invoke(main, ["sweep", str(write_small(tmp_path)), "--out", str(tmp_path / "home")])
+    spec, out = str(write_small(tmp_path)), tmp_path / "home"
+    ran = CliRunner().invoke(main, ["sweep", spec, "--engine", engine, "--out", str(out)])
     assert (ran.exit_code, ran.stderr) == (0, "")
-    return (tmp_path / "home" / "summary.csv").read_bytes()
+    return (out / "summary.csv").read_bytes()
 
 
-def sweep_on(master: str, tmp_path: Path) -> bytes:
+def away(master: str, tmp_path: Path, engine: str) -> bytes:
     """The summary of the same sweep by a process of its own, on a cluster."""
-    ran = run(gossamer("sweep", "small.toml", "--out", "away", "--master", master), tmp_path)
+    command = gossamer("sweep", "small.toml", "--engine", engine, "--out", "away", "--master", master)
+    ran = run(command, tmp_path)
     assert (ran.returncode, ran.stderr) == (0, "")
     return (tmp_path / "away" / "summary.csv").read_bytes()
 
 
-def test_a_sweep_on_two_executors_ends_with_the_same_summary(at_home: bytes, tmp_path: Path) -> None:
-    assert sweep_on("local-cluster[2,1,1024]", tmp_path) == at_home
+def test_a_sweep_on_two_executors_ends_with_the_same_summary(spark: "SparkSession", tmp_path: Path) -> None:
+    """Machines, since executors that get the package as a zip cannot keep a compiled kernel and compile anew."""
+    assert at_home(tmp_path, "machine") == away("local-cluster[2,1,1024]", tmp_path, "machine")
 
 
 @pytest.mark.slow
 def test_a_sweep_on_a_standalone_master_with_two_workers_ends_with_the_same_summary(
-    at_home: bytes, tmp_path: Path
+    spark: "SparkSession", tmp_path: Path
 ) -> None:
     with cluster(tmp_path) as master:
-        assert sweep_on(master, tmp_path) == at_home
+        assert at_home(tmp_path, "kernel") == away(master, tmp_path, "kernel")
         used = {Path(each).parent.name for each in tmp_path.glob("worker-*/app-*/*/stderr")}
     assert used == {"0", "1"}  # an executor on each
 

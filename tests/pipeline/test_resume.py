@@ -47,10 +47,10 @@ topic = ".news"
 
 [sweep]
 "experiment.seed" = [SEEDS]
-""".replace("SEEDS", ", ".join(map(str, range(30))))
+""".replace("SEEDS", ", ".join(map(str, range(20))))
 PATIENCE_S = 120
-TRIALS, EACH = 240, 8
-"A part per point: some seconds of work in thirty pieces."
+TRIALS, EACH = 160, 8
+"A part per point: some seconds of work in twenty pieces."
 
 
 @pytest.fixture
