@@ -21,7 +21,7 @@ def test_events_of_one_publisher_are_ordered_by_incarnation_then_sequence() -> N
     assert sorted(ids) == [EventId(6, 5, 5), EventId(7, 1, 9), EventId(7, 1, 10), EventId(7, 2, 0)]
 
 
-@given(st.lists(st.tuples(*[st.integers(0, 2**64 - 1)] * 3), unique=True, max_size=50))
+@given(st.lists(st.tuples(*[st.integers(0, 2**63 - 1)] * 3), unique=True, max_size=50))
 def test_different_ids_stand_for_different_words_in_draws(parts: list[tuple[int, int, int]]) -> None:
     words = [EventId(*each).word() for each in parts]
     assert len(set(words)) == len(parts)
@@ -48,11 +48,11 @@ def test_a_hop_counts_and_leaves_event_and_route_alone() -> None:
 
 
 def test_an_event_survives_the_wire() -> None:
-    carried = Carried(EVENT, 4, (1, 2**64 - 1))
+    carried = Carried(EVENT, 4, (1, 2**63 - 1))
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(carried), type=Carried) == carried
 
 
-@pytest.mark.parametrize("hops", [-1, 2**64 - 1])
+@pytest.mark.parametrize("hops", [-1, 2**63 - 1])
 def test_a_count_of_hops_that_no_honest_carrier_reaches_is_refused_at_the_border(hops: int) -> None:
     """The greatest number that travels would not travel one hop further."""
     with pytest.raises(msgspec.ValidationError):

@@ -21,6 +21,10 @@ class Event(Struct, frozen=True):
     attributes: dict[str, Attribute] = field(default_factory=dict)
     climb: float | None = None
     "The chance with which each process carries this event upwards; None leaves it to the community's parameters."
+    published_us: int = 0
+    "When, by its publisher's clock: microseconds since 1970."
+    ordinal: int = 0
+    "Counts this publisher's events of this topic, from 1, within one incarnation: what ordered reading goes by."
 
 
 class Carried(Struct, frozen=True):

@@ -1,13 +1,19 @@
 """Who and what: peers and events are named by numbers, so that draws can be keyed by them."""
 
-from typing import TypeAlias
+from hashlib import blake2b
+from typing import Annotated, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gossamer.core.draws import fold
 
-Peer: TypeAlias = int
-"Another node: a 64-bit number."
+Peer: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"Another node: a number that also fits a signed column of 64 bits."
+
+
+def peer_of(name: str) -> Peer:
+    """The number of a node by its name: keys may change, the name and so the number stay."""
+    return int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) >> 1
 
 
 class EventId(Struct, frozen=True, array_like=True, order=True):

@@ -33,6 +33,20 @@ class Received(Struct, frozen=True):
     message: Message
 
 
+class Known(Struct, frozen=True):
+    """Copies of events the machine knows arrived from a peer; their bytes were not even decoded."""
+
+    peer: Peer
+    events: tuple[EventId, ...]
+
+
+class Introduced(Struct, frozen=True):
+    """A peer's record was found genuine; `owner` stands for whoever runs it (0: nobody named)."""
+
+    peer: Peer
+    owner: int = 0
+
+
 class Fired(Struct, frozen=True):
     """A timer went off."""
 
@@ -43,6 +57,9 @@ class Publish(Struct, frozen=True):
     """Our user publishes an event; joining its community comes first where needed."""
 
     event: Event
+    join: bool = True
+    """False: this node may not read the topic, so it hands the event to members and never becomes one. An event
+    published a second time is spread again: nobody acknowledged it the first time."""
 
 
 class StopPublishing(Struct, frozen=True):
@@ -81,7 +98,18 @@ class Leave(Struct, frozen=True):
 
 
 Given: TypeAlias = (
-    Started | Received | Fired | Publish | StopPublishing | Subscribe | Unsubscribe | Tune | PeerDown | Leave
+    Started
+    | Received
+    | Known
+    | Introduced
+    | Fired
+    | Publish
+    | StopPublishing
+    | Subscribe
+    | Unsubscribe
+    | Tune
+    | PeerDown
+    | Leave
 )
 
 

@@ -24,6 +24,10 @@ PENDING_MAX = 1000
 "Publications that may wait for the node to find its place in a community."
 
 
+OWNERS_MAX = 20_000
+"Peers whose owner is remembered."
+
+
 class Peers(Protocol):
     """Who else is in a community, as far as this node knows."""
 
@@ -106,6 +110,9 @@ class Layer:
     def tuned(self, topic: Topic, params: Struct) -> None:
         """Parameters changed."""
 
+    def known(self, peer: Peer, events: Sequence[EventId]) -> None:
+        """A peer sent copies of events this node already has."""
+
     def peer_down(self, peer: Peer) -> None:
         """A peer was given up."""
 
@@ -129,6 +136,7 @@ class Stack:
         self.layers: list[Layer] = []
         self.pending: list[Event] = []
         self.stopping: dict[Topic, None] = {}
+        self.owners: dict[Peer, int] = {}
         self.hearers: dict[type[Struct], Handler] = {}
         self._reasons: dict[int, int] = {}
 
@@ -182,6 +190,10 @@ class Stack:
                 self.out.note("start")
             case machine.Tune(topic, params):
                 self._tell(lambda layer: layer.tuned(topic, params))
+            case machine.Known(peer, events):
+                self._tell(lambda layer: layer.known(peer, events))
+            case machine.Introduced(peer, owner):
+                remember_owner(self.owners, peer, owner)
             case machine.PeerDown(peer):
                 self._tell(lambda layer: layer.peer_down(peer))
             case machine.Leave():
@@ -250,3 +262,11 @@ class Stack:
             self.out.note(kind, event=event.id, peer=via, topic=event.topic)
             return self.spread.relays
         return True
+
+
+def remember_owner(owners: dict[Peer, int], peer: Peer, owner: int) -> None:
+    """Keeps who runs a peer; the one told longest ago falls out when there are too many."""
+    owners.pop(peer, None)
+    owners[peer] = owner
+    if len(owners) > OWNERS_MAX:
+        del owners[next(iter(owners))]

@@ -26,7 +26,7 @@ Kind: TypeAlias = Literal[
 ]
 KINDS: tuple[str, ...] = get_args(Kind)
 
-Level: TypeAlias = Literal["off", "deliveries", "full"]
+Level: TypeAlias = Literal["off", "deliveries", "full", "journal"]
 FULL_ONLY: frozenset[str] = frozenset({"send", "receive", "duplicate", "drop"})
 "Kinds that only the `full` level keeps: they cost as much as the run itself."
 
