@@ -25,7 +25,10 @@ class Proof(Struct, frozen=True, array_like=True):
     key: Annotated[bytes, Meta(min_length=8, max_length=8)]
     "The first bytes of the SHA-256 of the signer's public key."
     signature: Annotated[bytes, Meta(min_length=64, max_length=64)]
+    count: Annotated[int, Meta(ge=1, le=BATCH_MAX)]
+    "Leaves of the tree."
     index: Annotated[int, Meta(ge=0, lt=BATCH_MAX)]
+    "Which of them this event is."
     path: Annotated[tuple[Hash, ...], Meta(max_length=PATH_MAX)]
 
 
@@ -51,10 +54,49 @@ def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -
             places[i] = place >> 1
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
         level = [parent(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    signature = sign(root_text(len(leaves), level[0]))
-    return [Proof(key, signature, i, tuple(path)) for i, path in enumerate(paths)]
+    signature = sign(signed_text(len(leaves), level[0]))
+    return [Proof(key, signature, len(leaves), i, tuple(path)) for i, path in enumerate(paths)]
 
 
-def root_text(count: int, root: bytes) -> bytes:
+def signed_text(count: int, root: bytes) -> bytes:
     """What is signed: nothing else this key ever signs looks like it."""
-    return b"gossamer batch\x00" + root
+    return b"gossamer batch %d:" % count + root
+
+
+class Proofs:
+    """Checks proofs, and remembers what was found genuine so that a batch costs one signature check."""
+
+    def __init__(self, remembered: int = REMEMBERED) -> None:
+        self.remembered = remembered
+        self.genuine: dict[tuple[bytes, bytes], None] = {}
+        "(signature, node of its tree) already checked, oldest first."
+
+    def holds(self, leaf: bytes, proof: Proof, verify: Callable[[bytes, bytes], bool]) -> bool:
+        """Whether the leaf stands under the signed root; `verify(signature, text)` is asked once per batch."""
+        signature, genuine = proof.signature, self.genuine
+        if (signature, leaf) in genuine:
+            return True
+        node, met = leaf, [leaf]
+        width, place, path = proof.count, proof.index, iter(proof.path)
+        if place >= width:
+            return False
+        while width > 1:
+            if place ^ 1 < width:
+                sibling = next(path, None)
+                if sibling is None:
+                    return False
+                node = parent(node, sibling) if place % 2 == 0 else parent(sibling, node)
+                met += (sibling, node)
+            width, place = (width + 1) >> 1, place >> 1
+            if (signature, node) in genuine:
+                return self._keep(signature, met)
+        if next(path, None) is not None or not verify(signature, signed_text(proof.count, node)):
+            return False
+        return self._keep(signature, met)
+
+    def _keep(self, signature: bytes, nodes: list[bytes]) -> bool:
+        for node in nodes:
+            self.genuine[signature, node] = None
+        while len(self.genuine) > self.remembered:
+            del self.genuine[next(iter(self.genuine))]
+        return True
