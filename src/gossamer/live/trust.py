@@ -1,0 +1,173 @@
+"""What a node believes of others: records, grants and proofs, behind one interface.
+
+`OpenTrust` believes everybody, and is therefore for one machine only; `keys.Keyring` believes what the network's
+authority signed.
+"""
+
+import ssl
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Annotated, Literal, Protocol, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from gossamer.core.errors import Misuse, PeerFault
+from gossamer.core.ids import Peer, peer_of
+from gossamer.core.topics import Topic
+from gossamer.wire.proof import Proof
+
+Act: TypeAlias = Literal["publish", "subscribe"]
+Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
+Address: TypeAlias = Annotated[str, Meta(min_length=3, max_length=261)]
+
+RECORD_BYTES_MAX = 8192
+
+
+class Record(Struct, frozen=True, array_like=True):
+    """How to reach a node, in its own words."""
+
+    name: Name
+    addresses: Annotated[tuple[Address, ...], Meta(max_length=8)]
+    "Where it listens, best first; none: it takes no calls (a client, or a node that only publishes)."
+    version: Annotated[int, Meta(ge=0, lt=2**63)]
+    "When it was made, in microseconds: a newer record replaces an older one."
+    grant: bytes = b""
+    "What the authority lets this node do, sealed; empty on a network without keys."
+    signature: bytes = b""
+
+    @property
+    def peer(self) -> Peer:
+        return peer_of(self.name)
+
+
+class Caller(Struct, frozen=True):
+    """Who is at the other end, as TLS has proved it."""
+
+    name: str
+    key: bytes
+    "The public key, raw."
+
+
+class Trust(Protocol):
+    """Asked by the node wherever a key could matter. `now_s` is the wall clock in seconds since 1970."""
+
+    name: str
+
+    def contexts(self) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
+        """TLS for calls taken and calls made; None: no TLS, loopback only."""
+
+    def caller(self, der: bytes) -> Caller:
+        """Whom a certificate that TLS accepted belongs to."""
+
+    def record(self, addresses: Sequence[str], version: int) -> bytes:
+        """This node's own record, signed."""
+
+    def admit(self, data: bytes, now_s: float) -> Record:
+        """A record from outside, once it is found genuine, unrevoked and in date; PeerFault otherwise."""
+
+    def matches(self, record: Record, caller: Caller) -> bool:
+        """Whether the record is the caller's own: the same name and the same key."""
+
+    def may(self, peer: Peer, act: Act, topic: Topic, now_s: float) -> bool:
+        """Whether a peer whose record was admitted (or this node itself) may do this to this topic."""
+
+    def owner(self, peer: Peer) -> str:
+        """Whoever runs a peer, by its grant; empty: nobody named."""
+
+    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
+        """Proofs for a batch of this node's events."""
+
+    def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
+        """PeerFault unless the publisher signed this leaf (a record of it must have been admitted before)."""
+
+    def spell(self, topic: Topic) -> str:
+        """The topic as it may travel past strangers: a keyed hash on a network with keys."""
+
+    def revocations(self) -> tuple[int, bytes]:
+        """Version of the list of revoked keys, and the list as it travels; version 0: there is none."""
+
+    def revoke(self, data: bytes) -> list[Peer]:
+        """Takes a list from outside (PeerFault unless genuine), keeps it if it is newer; whom it shuts out."""
+
+
+def decode_record(data: bytes) -> Record:
+    if len(data) > RECORD_BYTES_MAX:
+        raise PeerFault(f"a record of {len(data)} bytes is too long")
+    try:
+        return _records.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        raise PeerFault(f"not a record: {wrong}") from wrong
+
+
+_records = msgspec.msgpack.Decoder(Record)
+_encoder = msgspec.msgpack.Encoder()
+
+
+class OpenTrust:
+    """No keys: whoever can connect is believed. Safe only where nobody else can, so the node binds to loopback."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def contexts(self) -> None:
+        return None
+
+    def caller(self, der: bytes) -> Caller:
+        raise PeerFault("this network has no keys, so nobody can prove a name")
+
+    def record(self, addresses: Sequence[str], version: int) -> bytes:
+        return _encoder.encode(Record(self.name, tuple(addresses), version))
+
+    def admit(self, data: bytes, now_s: float) -> Record:
+        record = decode_record(data)
+        if strangers := [each for each in record.addresses if not is_loopback(each)]:
+            raise PeerFault(f"{strangers[0]} is not on this machine, and the network has no keys")
+        return record
+
+    def matches(self, record: Record, caller: Caller) -> bool:
+        return record.name == caller.name
+
+    def may(self, peer: Peer, act: Act, topic: Topic, now_s: float) -> bool:
+        return True
+
+    def owner(self, peer: Peer) -> str:
+        return ""
+
+    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
+        return [None] * len(leaves)
+
+    def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
+        """Everything is believed."""
+
+    def spell(self, topic: Topic) -> str:
+        return topic
+
+    def revocations(self) -> tuple[int, bytes]:
+        return 0, b""
+
+    def revoke(self, data: bytes) -> list[Peer]:
+        raise PeerFault("this network has no keys, so there is nothing to revoke")
+
+
+def split_address(address: str) -> tuple[str, int]:
+    """`host:port`, `[::1]:port` or a DNS name; says what is wrong with anything else."""
+    host, colon, port = address.rpartition(":")
+    if not colon or not port.isdigit() or not 0 <= int(port) <= 65535 or not host:
+        raise Misuse(f"{address!r} is not an address: write host:port, like 127.0.0.1:7400 or [::1]:7400")
+    if host.startswith("[") and host.endswith("]"):
+        return host[1:-1], int(port)
+    if ":" in host:
+        raise Misuse(f"{address!r} is not an address: put an IPv6 host in brackets, like [::1]:7400")
+    return host, int(port)
+
+
+def is_loopback(address: str) -> bool:
+    """Whether an address stays on this machine; in-process ones (`memory:…`) do."""
+    if address.startswith("memory:"):
+        return True
+    try:
+        host, _ = split_address(address)
+        return host == "localhost" or ip_address(host).is_loopback
+    except (Misuse, ValueError):
+        return False
