@@ -1,0 +1,72 @@
+"""An event as bytes: encoded once by its publisher, forwarded as it is.
+
+The head (everything but the payload) is a string of its own, so that topic and attributes can be read without
+touching the payload, and so that what was signed is exactly what is read.
+"""
+
+from typing import Annotated, TypeAlias
+
+import msgspec
+from msgspec import Meta, Struct
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.events import Attribute, Event
+from gossamer.core.ids import EventId
+from gossamer.core.topics import Topic
+from gossamer.wire.proof import Proof, leaf
+
+EVENT_BYTES_MAX = 16 << 20
+"The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
+HEAD_BYTES_MAX = 64 << 10
+
+Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=128)]
+
+
+class Head(Struct, frozen=True, array_like=True):
+    """An event without its payload. New fields go last, with a default."""
+
+    id: EventId
+    topic: Topic
+    attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)]
+    climb: Annotated[float, Meta(ge=0, le=1)] | None
+    published_us: Annotated[int, Meta(ge=0, lt=2**63)]
+    ordinal: Annotated[int, Meta(ge=0, lt=2**63)]
+
+
+class Sealed(Struct, frozen=True, array_like=True):
+    head: bytes
+    payload: bytes
+    proof: Proof | None = None
+
+
+_encoder = msgspec.msgpack.Encoder()
+_sealed = msgspec.msgpack.Decoder(Sealed)
+_heads = msgspec.msgpack.Decoder(Head)
+
+
+def head_of(event: Event) -> bytes:
+    """The head as it travels and is signed."""
+    e = event
+    return _encoder.encode(Head(e.id, e.topic, e.attributes, e.climb, e.published_us, e.ordinal))
+
+
+def seal(head: bytes, payload: bytes, proof: Proof | None) -> bytes:
+    return _encoder.encode(Sealed(head, payload, proof))
+
+
+def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
+    """The event, the leaf its publisher signed, and the proof; PeerFault for anything else."""
+    try:
+        sealed = _sealed.decode(body)
+        if len(sealed.head) > HEAD_BYTES_MAX:
+            raise PeerFault("an event with a head of more than 64 KiB")
+        head = _heads.decode(sealed.head)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+        raise PeerFault(f"not an event: {wrong}") from wrong
+    event = Event(head.id, head.topic, sealed.payload, head.attributes, head.climb, head.published_us, head.ordinal)
+    return event, leaf(sealed.head, sealed.payload), sealed.proof
+
+
+def digest(leaf: bytes) -> int:
+    """63 bits that tell two bodies under one id apart."""
+    return int.from_bytes(leaf[:8]) >> 1
