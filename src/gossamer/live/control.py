@@ -1,0 +1,99 @@
+"""What nodes and clients say to each other beside the protocols: hand-over, revocation, reading and publishing."""
+
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from gossamer.core.events import Attribute
+from gossamer.core.ids import EventId
+from gossamer.core.topics import Topic
+from gossamer.wire.sealed import Key
+
+Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**63)]
+Number: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
+"Tells a client's requests apart."
+Text: TypeAlias = Annotated[str, Meta(max_length=1000)]
+
+
+class Acked(Struct, frozen=True, tag="live.acked"):
+    """These events of yours are here, as (incarnation, first sequence, last sequence)."""
+
+    ranges: Annotated[tuple[tuple[Count, Count, Count], ...], Meta(max_length=10_000)]
+
+
+class Revoked(Struct, frozen=True, tag="live.revoked"):
+    """The authority's list of keys that are no longer good, newer than yours."""
+
+    data: bytes
+
+
+class Bye(Struct, frozen=True, tag="live.bye"):
+    """This link ends in good order: no need to call again."""
+
+    why: Text = ""
+
+
+class Offer(Struct, frozen=True, tag="client.offer"):
+    """Publish this for me."""
+
+    number: Number
+    topic: Topic
+    payload: bytes
+    attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)] = {}
+    key: Annotated[str, Meta(max_length=256)] | None = None
+
+
+class Answer(Struct, frozen=True, tag="client.answer"):
+    """It is spooled under this id; or it is not, and why."""
+
+    number: Number
+    id: EventId | None
+    problem: Text = ""
+
+
+class Read(Struct, frozen=True, tag="client.read"):
+    """Send me the events of this topic as they come."""
+
+    number: Number
+    topic: Topic
+    name: Annotated[str, Meta(max_length=128)] = ""
+    "A named subscription goes on where it was acknowledged."
+    from_start: bool = False
+    "Also what the spool still has of earlier ones."
+    ordered: bool = False
+
+
+class Item(Struct, frozen=True, array_like=True):
+    """One event for a reader, or a number of lost ones."""
+
+    place: Count
+    sealed: bytes
+    hops: Count = 0
+    redelivered: bool = False
+    lost: Count = 0
+
+
+class Items(Struct, frozen=True, tag="client.items"):
+    """For one reader, in its order; or why there will be none."""
+
+    number: Number
+    items: Annotated[tuple[Item, ...], Meta(max_length=10_000)]
+    problem: Text = ""
+
+
+class Taken(Struct, frozen=True, tag="client.taken"):
+    """The client has read so many more items, and acknowledges these places."""
+
+    number: Number
+    items: Number
+    acked: Annotated[tuple[Count, ...], Meta(max_length=10_000)] = ()
+
+
+class Enough(Struct, frozen=True, tag="client.enough"):
+    """This reader is closed."""
+
+    number: Number
+
+
+NODE_CONTROL: tuple[type[Struct], ...] = (Acked, Revoked, Bye)
+CLIENT_CONTROL: tuple[type[Struct], ...] = (Offer, Answer, Read, Items, Taken, Enough, Revoked, Bye)
