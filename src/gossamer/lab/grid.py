@@ -12,8 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse, SpecError
+from gossamer.core.reading import joined, table
 from gossamer.lab.book import BY_COMMUNITY, OVERALL
-from gossamer.lab.reading import joined, table
 from gossamer.lab.spec import GRID, Spec, check
 
 POINTS_MAX = 10_000

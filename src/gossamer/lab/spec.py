@@ -10,9 +10,9 @@ import msgspec
 from msgspec import Struct, field
 
 from gossamer.core.errors import Misuse, SpecError
+from gossamer.core.reading import convert, joined, table
 from gossamer.core.setting import Community, FaultKind, Faults, Publication, Setting
 from gossamer.core.topics import Hierarchy, topic
-from gossamer.lab.reading import convert, joined, table
 from gossamer.protocols import CATALOGUE
 from gossamer.sim.conditions import Conditions
 

@@ -44,7 +44,7 @@ def convert(value: Any, kind: type[T], where: str) -> T:
     try:
         return msgspec.convert(said, kind)
     except msgspec.ValidationError as wrong:
-        raise Misuse(_in_words(str(wrong), kind, where)) from None
+        raise Misuse(in_words(str(wrong), kind, where)) from None
 
 
 def kind_of(value: Any) -> str:
@@ -60,10 +60,10 @@ def kind_of(value: Any) -> str:
     return str(value)
 
 
-def _in_words(text: str, kind: type[Struct], where: str) -> str:
+def in_words(text: str, kind: Any, where: str) -> str:
     """msgspec's sentence in ours. It ends with where in the value it happened: `$.churn.up_s`."""
     said, _, at = text.partition(" - at `$")
-    field = where + re.sub(r"\[\.\.\.\]|\[\d+\]", "", at.rstrip("`"))
+    field = (where + re.sub(r"\[\.\.\.\]|\[\d+\]", "", at.rstrip("`"))).lstrip(".")
     if missing := re.match(r"Object missing required field `(.+)`", said):
         return f"{joined(field, missing[1])} is missing"
     if unknown := re.match(r"Object contains unknown field `(.+)`", said):
@@ -76,8 +76,9 @@ def _in_words(text: str, kind: type[Struct], where: str) -> str:
     return f"{field}: {said}"
 
 
-def _choices(kind: type[Struct], field: str) -> str:
-    hint = typing.get_type_hints(kind).get(field.rpartition(".")[2])
+def _choices(kind: Any, field: str) -> str:
+    """The words a field may hold: `kind` is the struct it stands in, or the field's own type."""
+    hint = kind if typing.get_origin(kind) else typing.get_type_hints(kind).get(field.rpartition(".")[2])
     if typing.get_origin(hint) is not Literal:
         return "one of the known words"
     *some, last = typing.get_args(hint)
