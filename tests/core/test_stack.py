@@ -30,7 +30,7 @@ from gossamer.core.machine import (
     Tune,
     Unsubscribe,
 )
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import PENDING_MAX, Handler, Layer, Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 
@@ -394,10 +394,10 @@ def slow_node() -> tuple[Stack, Slow]:
 def test_a_publication_waits_until_the_node_has_found_its_place() -> None:
     made, toy = slow_node()
     made.step(Publish(event(".a", publisher=ME)), 0)
-    assert made.pending == [event(".a", publisher=ME)]
+    assert made.waiting == 1
     toy.place = True
     made.is_ready(".a")
-    assert made.pending == []
+    assert made.waiting == 0
     assert made.knows(event(".a", publisher=ME).id)
 
 
@@ -416,3 +416,34 @@ def test_publications_still_waiting_when_the_node_leaves_are_said_to_be_dropped(
     made, _ = slow_node()
     made.step(Publish(event(".a", publisher=ME)), 0)
     assert [e.kind for e in made.step(Leave(), 0) if isinstance(e, Note)] == ["drop", "stop"]
+
+
+def test_an_event_published_again_while_it_waits_waits_once() -> None:
+    made, toy = slow_node()
+    first = made.step(Publish(event(".a", publisher=ME)), 0)
+    assert made.step(Publish(event(".a", publisher=ME)), 1) == []
+    assert [e.kind for e in first if isinstance(e, Note)] == ["publish"]
+    toy.place = True
+    made.is_ready(".a")
+    assert [type(effect) for effect in made.out.take()] == [Send]
+
+
+def test_an_event_published_again_is_noted_and_delivered_once() -> None:
+    made, _ = node(".a")
+    mine = event(".a", publisher=ME)
+    made.step(Publish(mine), 0)
+    again = made.step(Publish(mine), 1)
+    assert not [e for e in again if isinstance(e, Deliver) or (isinstance(e, Note) and e.kind == "publish")]
+
+
+def test_publications_beyond_those_that_may_wait_are_dropped_and_count_as_published_only_once_taken() -> None:
+    made, toy = slow_node()
+    for sequence in range(PENDING_MAX):
+        made.step(Publish(event(".a", sequence, publisher=ME)), 0)
+    late = event(".a", PENDING_MAX, publisher=ME)
+    assert made.waiting == PENDING_MAX
+    assert [e.kind for e in made.step(Publish(late), 0) if isinstance(e, Note)] == ["drop"]
+    toy.place = True
+    made.is_ready(".a")
+    made.out.take()
+    assert made.step(Publish(late), 1)[0] == Note("publish", event=late.id, topic=".a")

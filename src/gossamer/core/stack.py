@@ -51,7 +51,8 @@ class Spread(Protocol):
     "False: a process never carries what it does not want."
 
     def publish(self, event: Event) -> bool:
-        """Spreads a new event of our own. False: not yet, this node has not found its place in the community."""
+        """Spreads an event of our own; one spread before goes out again where the protocol can. False: nothing was
+        done yet, this node has not found its place in the community."""
 
 
 class Memory(Protocol):
@@ -134,7 +135,7 @@ class Stack:
         self.seen = seen
         self.out = Outbox()
         self.layers: list[Layer] = []
-        self.pending: list[Event] = []
+        self.pending: dict[EventId, Event] = {}
         self.stopping: dict[Topic, None] = {}
         self.owners: dict[Peer, int] = {}
         self.hearers: dict[type[Struct], Handler] = {}
@@ -217,35 +218,47 @@ class Stack:
             if topic not in after:
                 self._tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
 
+    @property
+    def waiting(self) -> int:
+        """Publications that wait for the node to find its place; from PENDING_MAX on, further ones are dropped."""
+        return len(self.pending)
+
     def publish(self, event: Event) -> None:
         """Joins the event's community where needed, then hands the event to the spread, now or once it is ready."""
+        if event.id in self.pending:
+            return
         self.stopping.pop(event.topic, None)
         if event.topic not in self.interest.publishing:
             self._change(lambda: self.interest.publishing.setdefault(event.topic))
-        self.out.note("publish", event=event.id, topic=event.topic)
+        again = event.id in self.seen
+        if not again:
+            self.out.note("publish", event=event.id, topic=event.topic)
         if not self.spread.publish(event):
-            self._keep_pending(event)
+            self._keep_pending(event, again)
 
     def is_ready(self, topic: Topic) -> None:
         """The membership layer has found this node's place: what waited for it goes out."""
-        waiting, self.pending = self.pending, []
-        self.pending = [event for event in waiting if event.topic != topic or not self.spread.publish(event)]
+        for event in [event for event in self.pending.values() if event.topic == topic]:
+            if self.spread.publish(event):
+                del self.pending[event.id]
         self._stop_publishing(topic)
 
-    def _keep_pending(self, event: Event) -> None:
+    def _keep_pending(self, event: Event, again: bool) -> None:
         if len(self.pending) < PENDING_MAX:
-            self.pending.append(event)
-        else:
-            self.out.note("drop", event=event.id, topic=event.topic, detail="too many publications wait to join")
+            self.pending[event.id] = event
+            return
+        if not again:
+            self.out.effects.pop()  # the note: an event that was dropped is not published until it is taken
+        self.out.note("drop", event=event.id, topic=event.topic, detail="too many publications wait to join")
 
     def _drop_pending(self) -> None:
-        for event in self.pending:
+        for event in self.pending.values():
             self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
-        self.pending = []
+        self.pending = {}
 
     def _stop_publishing(self, topic: Topic) -> None:
         """A publisher may go after one hand-over, but not before."""
-        if topic in self.stopping and all(event.topic != topic for event in self.pending):
+        if topic in self.stopping and all(event.topic != topic for event in self.pending.values()):
             del self.stopping[topic]
             self._change(lambda: self.interest.publishing.pop(topic, None))
 

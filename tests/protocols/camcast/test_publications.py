@@ -2,7 +2,9 @@
 
 import pytest
 
-from gossamer.core.machine import SECOND_US, StopPublishing, Subscribe, Unsubscribe
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId
+from gossamer.core.machine import SECOND_US, Publish, Send, StopPublishing, Subscribe, Unsubscribe
 from gossamer.protocols.camcast.params import Params
 from protocols.dynamics import CHAIN, populated, readers
 
@@ -109,3 +111,31 @@ def test_joining_a_super_topic_later_adds_it_to_what_a_node_reads() -> None:
     town.run(1)
     assert peer in town.watch.delivered[event]
     assert all(peer not in table for table in town.links(peer).tables(".d.g"))
+
+
+def test_an_event_published_again_is_spread_again_and_delivered_to_nobody_twice() -> None:
+    town = populated({".": 3, ".d": 6}, params=Params.live())
+    publisher = town.members(".d")[0]
+    others = [peer for peer in town.world.up if peer != publisher]
+    town.network.split([publisher], others)
+    event = town.publish(publisher, ".d")
+    town.run(1)
+    assert town.watch.delivered[event] == [publisher]
+    town.network.heal()
+    town.world.give(publisher, Publish(Event(event, ".d", b"news")))
+    town.run(1)
+    assert town.missing(event, readers(town, ".d")) == []
+    assert not town.watch.twice
+    assert not town.watch.parasites
+
+
+def test_an_event_published_again_goes_to_other_members_where_it_goes_to_few() -> None:
+    town = populated({".": 40}, params=Params(fanout_extra=-1.0))
+    event = Event(EventId(3, 0, 1), ".", b"news")
+    told = []
+    for _ in range(4):
+        town.run(0.1)
+        effects = town.node(3).step(Publish(event), town.world.now_us)
+        told.append([effect.peers for effect in effects if type(effect) is Send])
+    assert all(len(each) == 1 and len(each[0]) == 2 for each in told)
+    assert len({*map(str, told)}) > 1

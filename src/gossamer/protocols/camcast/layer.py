@@ -51,7 +51,10 @@ class Camcast(Layer):
     def publish(self, event: Event) -> bool:
         if not self.members.ready(event.topic):
             return False
-        self.meet(Carried(event), via=self.node.me)
+        if self.node.knows(event.id):
+            self.carry_on(Carried(event), fold(event.id.word(), self.node.now_us))
+        else:
+            self.meet(Carried(event), via=self.node.me)
         return True
 
     def left(self, topic: Topic) -> None:
@@ -62,11 +65,11 @@ class Camcast(Layer):
 
     def meet(self, carried: Carried, via: Peer) -> None:
         if self.node.accept(carried, via):
-            self.carry_on(carried)
+            self.carry_on(carried, carried.event.id.word())
 
-    def carry_on(self, carried: Carried) -> None:
-        """Disseminates an event met for the first time: some go up, some stay."""
-        word = carried.event.id.word()
+    def carry_on(self, carried: Carried, word: int) -> None:
+        """Disseminates an event met for the first time, or again with another word for other draws: some copies go
+        up, some stay."""
         told: dict[Peer, None] = {}
         for topic in self.node.interest.communities(carried.event.topic):
             params = self.params_of(topic)
