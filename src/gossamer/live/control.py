@@ -9,7 +9,7 @@ from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
 from gossamer.wire.sealed import Key
 
-Count: TypeAlias = Annotated[int, Meta(ge=0, lt=2**63)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 Number: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
 "Tells a client's requests apart."
 Text: TypeAlias = Annotated[str, Meta(max_length=1000)]

@@ -30,7 +30,7 @@ class Record(Struct, frozen=True, array_like=True):
     name: Name
     addresses: Annotated[tuple[Address, ...], Meta(max_length=8)]
     "Where it listens, best first; none: it takes no calls (a client, or a node that only publishes)."
-    version: Annotated[int, Meta(ge=0, lt=2**63)]
+    version: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     "When it was made, in microseconds: a newer record replaces an older one."
     grant: bytes = b""
     "What the authority lets this node do, sealed; empty on a network without keys."

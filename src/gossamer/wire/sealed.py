@@ -29,8 +29,8 @@ class Head(Struct, frozen=True, array_like=True):
     topic: Topic
     attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)]
     climb: Annotated[float, Meta(ge=0, le=1)] | None
-    published_us: Annotated[int, Meta(ge=0, lt=2**63)]
-    ordinal: Annotated[int, Meta(ge=0, lt=2**63)]
+    published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Sealed(Struct, frozen=True, array_like=True):
