@@ -4,7 +4,8 @@ Every event carries the signature and its own path to the root, so that it can b
 cache or spool. Leaves and inner nodes are hashed under different prefixes: neither can be taken for the other.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from typing import Annotated
 
@@ -15,6 +16,9 @@ BATCH_MAX = 64
 PATH_MAX = 6
 REMEMBERED = 20_000
 "Nodes of verified trees remembered; siblings of a verified path are genuine too, so later leaves need few hashes."
+ROOT = -1
+"The spot of a tree's root."
+NOTHING: Mapping[int, bytes] = {}
 
 Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
 
@@ -63,40 +67,69 @@ def signed_text(count: int, root: bytes) -> bytes:
     return b"gossamer batch %d:" % count + root
 
 
+@cache
+def way(count: int, index: int) -> tuple[tuple[int, int], ...]:
+    """From a leaf to the root: the spots of the node and of its sibling, wherever it has one, numbered level by
+    level."""
+    spots, level = [], 0
+    while count > 1:
+        if (beside := index ^ 1) < count:
+            spots.append((level + index, level + beside))
+        count, index, level = (count + 1) >> 1, index >> 1, level + BATCH_MAX
+    return tuple(spots)
+
+
 class Proofs:
-    """Checks proofs, and remembers what was found genuine so that a batch costs one signature check."""
+    """Checks proofs, and remembers genuine trees so that a batch costs one signature check and each node one hash.
+
+    A proof holds only if all of it is right, also where memory would know better: it will be forwarded as it is, to
+    others who know less.
+    """
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self.remembered = remembered
-        self.genuine: dict[tuple[bytes, bytes], None] = {}
-        "(signature, node of its tree) already checked, oldest first."
+        self.trees: dict[tuple[bytes, bytes, int], dict[int, bytes]] = {}
+        """What is known of genuine trees, by signer, signature and leaves, oldest first. Nodes by spot; with a node its
+        sibling is known, and all on their way to the root."""
+        self.nodes = 0
+        "In all trees together."
 
-    def holds(self, leaf: bytes, proof: Proof, verify: Callable[[bytes, bytes], bool]) -> bool:
-        """Whether the leaf stands under the signed root; `verify(signature, text)` is asked once per batch."""
-        signature, genuine = proof.signature, self.genuine
-        if (signature, leaf) in genuine:
-            return True
-        node, met = leaf, [leaf]
-        width, place, path = proof.count, proof.index, iter(proof.path)
-        if place >= width:
-            return False
-        while width > 1:
-            if place ^ 1 < width:
-                sibling = next(path, None)
-                if sibling is None:
-                    return False
-                node = parent(node, sibling) if place % 2 == 0 else parent(sibling, node)
-                met += (sibling, node)
-            width, place = (width + 1) >> 1, place >> 1
-            if (signature, node) in genuine:
-                return self._keep(signature, met)
-        if next(path, None) is not None or not verify(signature, signed_text(proof.count, node)):
-            return False
-        return self._keep(signature, met)
+    def holds(self, leaf: bytes, proof: Proof, verify: Callable[[bytes, bytes], bool], signer: bytes = b"") -> bool:
+        """Whether the leaf stands under the signed root; `verify(signature, text)` is asked once per batch.
 
-    def _keep(self, signature: bytes, nodes: list[bytes]) -> bool:
-        for node in nodes:
-            self.genuine[signature, node] = None
-        while len(self.genuine) > self.remembered:
-            del self.genuine[next(iter(self.genuine))]
+        `signer` is whose key `verify` uses (the key's short form if not given): what one signer's tree holds, a leaf
+        in another's name included, says nothing under another key.
+        """
+        spots = way(proof.count, proof.index)
+        if proof.index >= proof.count or len(proof.path) != len(spots):
+            return False
+        tree = (signer or proof.key, proof.signature, proof.count)
+        known, met, node, genuine = self.trees.get(tree, NOTHING), {}, leaf, False
+        for (here, beside), sibling in zip(spots, proof.path):
+            if not genuine:
+                met[here] = node
+                genuine = known.get(here) == node
+            if not genuine:
+                met[beside] = sibling
+                node = parent(node, sibling) if here < beside else parent(sibling, node)
+            elif known[beside] != sibling:
+                return False
+        if not genuine and not self._is_root(node, proof, known, verify):
+            return False
+        self._keep(tree, {**met, ROOT: known.get(ROOT, node)})
         return True
+
+    def _is_root(
+        self, node: bytes, proof: Proof, known: Mapping[int, bytes], verify: Callable[[bytes, bytes], bool]
+    ) -> bool:
+        if ROOT in known:  # a signature stands for one root
+            return known[ROOT] == node
+        return verify(proof.signature, signed_text(proof.count, node))
+
+    def _keep(self, tree: tuple[bytes, bytes, int], met: dict[int, bytes]) -> None:
+        known = self.trees.setdefault(tree, {})
+        self.nodes -= len(known)
+        known |= met
+        self.nodes += len(known)
+        while self.nodes > self.remembered:
+            self.nodes -= len(self.trees.pop(next(iter(self.trees))))

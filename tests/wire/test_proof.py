@@ -1,0 +1,222 @@
+"""Proofs: every event of a batch is proved by one signature, alone and for good, and nothing near a proof is one."""
+
+import hmac
+from collections.abc import Iterator
+from functools import cache
+from hashlib import sha256
+
+import pytest
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import DecodeError, msgpack
+from msgspec.structs import replace
+
+from gossamer.wire.proof import BATCH_MAX, PATH_MAX, Proof, Proofs, leaf, parent, prove, signed_text
+
+KEY = b"8 bytes."
+SECRET = b"the publisher's"
+SIZES = range(1, BATCH_MAX + 1)
+
+
+def sign(text: bytes, secret: bytes = SECRET) -> bytes:
+    """Stands for a signature where only the trees matter, and is a hundred times quicker."""
+    return hmac.digest(secret, text, "sha512")
+
+
+def verify(signature: bytes, text: bytes) -> bool:
+    return hmac.compare_digest(signature, sign(text))
+
+
+class Verifier:
+    """Counts how often a signature was looked at."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def __call__(self, signature: bytes, text: bytes) -> bool:
+        self.asked += 1
+        return verify(signature, text)
+
+
+@cache
+def batch(size: int, name: str = "event") -> tuple[list[bytes], list[Proof]]:
+    leaves = [leaf(b"%s %d" % (name.encode(), i), b"payload") for i in range(size)]
+    return leaves, prove(leaves, KEY, sign)
+
+
+# -- what holds ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_event_of_a_batch_is_proved_alone_and_in_any_company(size: int) -> None:
+    leaves, proofs = batch(size)
+    for each, proof in zip(leaves, proofs):
+        assert Proofs().holds(each, proof, verify)
+    forwards, backwards = Proofs(), Proofs()
+    assert all(forwards.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
+    assert all(backwards.holds(each, proof, verify) for each, proof in zip(leaves[::-1], proofs[::-1]))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_batch_costs_one_signature_check_in_any_order(size: int) -> None:
+    leaves, proofs = batch(size)
+    order = sorted(range(size), key=lambda i: sha256(b"%d %d" % (size, i)).digest())
+    checked, verifier = Proofs(), Verifier()
+    for i in [*order, *order]:
+        assert checked.holds(leaves[i], proofs[i], verifier)
+    assert verifier.asked == 1
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_proof_travels_and_its_path_is_as_short_as_promised(size: int) -> None:
+    _, proofs = batch(size)
+    for proof in proofs:
+        assert msgpack.decode(msgpack.encode(proof), type=Proof) == proof
+        assert len(proof.path) <= min(PATH_MAX, size.bit_length())
+
+
+def test_a_real_signature_holds_and_another_key_s_does_not() -> None:
+    ours, theirs = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+
+    def by(key: Ed25519PrivateKey, signature: bytes, text: bytes) -> bool:
+        try:
+            key.public_key().verify(signature, text)
+        except InvalidSignature:
+            return False
+        return True
+
+    leaves, _ = batch(5)
+    proofs = prove(leaves, KEY, ours.sign)
+    assert Proofs().holds(leaves[3], proofs[3], lambda signature, text: by(ours, signature, text))
+    assert not Proofs().holds(leaves[3], proofs[3], lambda signature, text: by(theirs, signature, text))
+
+
+@pytest.mark.parametrize("size", [0, BATCH_MAX + 1])
+def test_a_batch_of_no_or_too_many_events_is_not_proved(size: int) -> None:
+    with pytest.raises(ValueError, match="a batch holds 1 to 64 events"):
+        prove([leaf(b"head", b"")] * size, KEY, sign)
+
+
+# -- what does not ------------------------------------------------------------------------------------------------
+
+
+def flipped(data: bytes, bit: int) -> bytes:
+    changed = bytearray(data)
+    changed[bit // 8 % len(data)] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+def tampered(each: bytes, proof: Proof, bit: int) -> Iterator[tuple[bytes, Proof]]:
+    """A leaf and its proof with one thing changed, in every way there is."""
+    yield flipped(each, bit), proof
+    yield each, replace(proof, signature=flipped(proof.signature, bit))
+    yield from ((each, replace(proof, index=i)) for i in range(BATCH_MAX) if i != proof.index)
+    yield from ((each, replace(proof, count=n)) for n in SIZES if n != proof.count)
+    path = proof.path
+    for i in range(len(path)):
+        yield each, replace(proof, path=(*path[:i], flipped(path[i], bit), *path[i + 1 :]))
+        yield each, replace(proof, path=path[:i] + path[i + 1 :])
+        yield each, replace(proof, path=(*path[:i], each, *path[i:]))
+    yield each, replace(proof, path=(*path, each))
+    if len(set(path)) > 1:
+        yield each, replace(proof, path=path[::-1])
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_proof_with_anything_changed_never_holds_whatever_is_remembered(size: int) -> None:
+    leaves, proofs = batch(size)
+    everything = Proofs()
+    assert all(everything.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
+    some = Proofs()
+    assert some.holds(leaves[size // 2], proofs[size // 2], verify)
+    for i in {0, size // 3, size // 2, size - 1}:
+        for each, proof in tampered(leaves[i], proofs[i], bit=size * 7 + i):
+            for memory in (Proofs(), some, everything):
+                assert not memory.holds(each, proof, verify), (i, proof)
+
+
+@given(st.integers(1, BATCH_MAX), st.data())
+def test_no_bit_of_a_proof_may_change(size: int, data: st.DataObject) -> None:
+    leaves, proofs = batch(size)
+    index = data.draw(st.integers(0, size - 1))
+    encoded = msgpack.encode(proofs[index])
+    memory = Proofs()
+    assert memory.holds(leaves[index], proofs[index], verify)
+    changed = flipped(encoded, data.draw(st.integers(0, 8 * len(encoded) - 1)))
+    try:
+        proof = msgpack.decode(changed, type=Proof)
+    except DecodeError:
+        return
+    if replace(proof, key=KEY) == proofs[index]:
+        return  # the key is only a hint as to whose signature it is
+    assert not memory.holds(leaves[index], proof, verify)
+    assert not Proofs().holds(leaves[index], proof, verify)
+
+
+def test_an_inner_node_is_not_taken_for_an_event() -> None:
+    leaves, proofs = batch(4)
+    memory = Proofs()
+    assert all(memory.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
+    left = parent(leaves[0], leaves[1])
+    short = Proof(KEY, proofs[0].signature, 2, 0, (parent(leaves[2], leaves[3]),))
+    assert not memory.holds(left, short, verify)
+    assert not Proofs().holds(left, short, verify)
+    assert leaf(b"", leaves[0] + leaves[1]) != left
+
+
+def test_head_and_payload_do_not_flow_into_each_other() -> None:
+    assert leaf(b"head", b"payload") != leaf(b"headpay", b"load")
+    assert leaf(b"", b"4:head") != leaf(b"head", b"")
+
+
+def test_what_one_signer_s_tree_holds_is_not_believed_of_another() -> None:
+    """A liar puts a leaf in another's name into a tree of its own, then names the other as the signer."""
+    leaves, _ = batch(2)
+    lie = prove(leaves, b"the liar", lambda text: sign(text, b"liar"))
+    memory = Proofs()
+    assert memory.holds(leaves[0], lie[0], lambda signature, text: signature == sign(text, b"liar"))
+    assert not memory.holds(leaves[1], replace(lie[1], key=KEY), verify)
+    # The short form of a key could be met by a second key of the liar's; the whole one could not.
+    alike = Proofs()
+    assert alike.holds(leaves[0], lie[0], lambda signature, text: signature == sign(text, b"liar"), b"liar's whole key")
+    assert not alike.holds(leaves[1], lie[1], verify, b"the other's whole key")
+
+
+def test_the_text_that_is_signed_says_how_many_leaves_there_are() -> None:
+    assert signed_text(1, b"root") != signed_text(2, b"root")
+
+
+# -- memory -------------------------------------------------------------------------------------------------------
+
+
+def test_memory_is_bounded_and_what_is_forgotten_is_checked_again() -> None:
+    memory, verifier = Proofs(remembered=100), Verifier()
+    for i in range(50):
+        leaves, proofs = batch(8, f"batch {i}")
+        assert all(memory.holds(each, proof, verifier) for each, proof in zip(leaves, proofs))
+        assert memory.nodes == sum(map(len, memory.trees.values())) <= 100
+    assert verifier.asked == 50
+    leaves, proofs = batch(8, "batch 49")
+    assert memory.holds(leaves[0], proofs[0], verifier)
+    assert verifier.asked == 50
+    leaves, proofs = batch(8, "batch 0")
+    assert memory.holds(leaves[0], proofs[0], verifier)
+    assert verifier.asked == 51
+
+
+def test_a_memory_smaller_than_one_batch_still_checks_it() -> None:
+    memory = Proofs(remembered=3)
+    leaves, proofs = batch(BATCH_MAX)
+    assert all(memory.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
+    assert memory.nodes <= 3
+
+
+def test_refused_proofs_leave_nothing_in_memory() -> None:
+    memory = Proofs()
+    leaves, proofs = batch(16)
+    for bit in range(200):
+        for each, proof in tampered(leaves[3], proofs[3], bit):
+            memory.holds(each, proof, verify)
+    assert (memory.nodes, memory.trees) == (0, {})
