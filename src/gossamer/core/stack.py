@@ -139,6 +139,11 @@ class Stack:
         self.stopping: dict[Topic, None] = {}
         self.owners: dict[Peer, int] = {}
         self.hearers: dict[type[Struct], Handler] = {}
+        self.carriers: dict[type[Struct], Handler] = {}
+        "Those of the hearers whose messages carry an event (in a field `carried`): events change no view or table."
+        self.era = 0
+        """Goes up whenever something but an event happened: what was worked out from views, tables, parameters and
+        interest holds until then, so that it need not be worked out again for every event."""
         self._reasons: dict[int, int] = {}
 
     def add(self, layer: Layer) -> None:
@@ -146,6 +151,8 @@ class Stack:
             if heard in self.hearers:
                 raise TypeError(f"{heard.__name__} is heard by two layers: give each its own messages")
             self.hearers[heard] = handler
+            if "carried" in heard.__struct_fields__:
+                self.carriers[heard] = handler
         self.layers.append(layer)
 
     def key(self, why: int, word: int) -> int:
@@ -162,21 +169,34 @@ class Stack:
         self.now_us = now_us
         kind = type(given)
         if kind is machine.Received:
-            hearer = self.hearers.get(type(given.message))  # type: ignore[union-attr]
-            if hearer is None:
-                self.out.note("reject", peer=given.peer, detail="unknown message")  # type: ignore[union-attr]
+            carrier = self.carriers.get(type(given.message))  # type: ignore[union-attr]
+            if carrier is not None:
+                carrier(given.peer, given.message)  # type: ignore[union-attr]
             else:
-                hearer(given.peer, given.message)  # type: ignore[union-attr]
-        elif kind is machine.Fired:
-            self.hearers[type(given.timer)](given.timer)  # type: ignore[union-attr]
+                self._heard(given.peer, given.message)  # type: ignore[union-attr]
+        elif kind is machine.Publish:
+            self.publish(given.event)  # type: ignore[union-attr]
+        elif kind is machine.Known:
+            for layer in self.layers:
+                layer.known(given.peer, given.events)  # type: ignore[union-attr]
         else:
             self._told(given)
-        return self.out.take()
+            self.era += 1
+        effects, self.out.effects = self.out.effects, []
+        return effects
+
+    def _heard(self, peer: Peer, message: Message) -> None:
+        hearer = self.hearers.get(type(message))
+        if hearer is None:
+            self.out.note("reject", peer=peer, detail="unknown message")
+        else:
+            hearer(peer, message)
+            self.era += 1
 
     def _told(self, given: Given) -> None:
         match given:
-            case machine.Publish(event):
-                self.publish(event)
+            case machine.Fired(timer):
+                self.hearers[type(timer)](timer)
             case machine.Subscribe(topic):
                 self._change(lambda: self.interest.subscribed.setdefault(topic))
                 self.out.note("subscribe", topic=topic)
@@ -191,8 +211,6 @@ class Stack:
                 self.out.note("start")
             case machine.Tune(topic, params):
                 self._tell(lambda layer: layer.tuned(topic, params))
-            case machine.Known(peer, events):
-                self._tell(lambda layer: layer.known(peer, events))
             case machine.Introduced(peer, owner):
                 remember_owner(self.owners, peer, owner)
             case machine.PeerDown(peer):
@@ -210,6 +228,7 @@ class Stack:
         before = self.interest.mine()
         change()
         self.interest.changed()
+        self.era += 1
         after = self.interest.mine()
         for topic in after:
             if topic not in before:
@@ -238,6 +257,7 @@ class Stack:
 
     def is_ready(self, topic: Topic) -> None:
         """The membership layer has found this node's place: what waited for it goes out."""
+        self.era += 1
         for event in [event for event in self.pending.values() if event.topic == topic]:
             if self.spread.publish(event):
                 del self.pending[event.id]

@@ -16,7 +16,7 @@ class Seen:
 
     def add(self, event_id: EventId) -> bool:
         """True if the id is new."""
-        if event_id in self:
+        if event_id in self.young or event_id in self.old:
             return False
         if len(self.young) >= self.limit:
             self.old, self.young = self.young, set()

@@ -10,7 +10,7 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.setting import Setting
 from gossamer.core.stack import Handler, Layer, Peers, Stack
-from gossamer.core.topics import Topic
+from gossamer.core.topics import Topic, remember
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
 from gossamer.protocols.camcast import rules
@@ -25,6 +25,26 @@ class Above(Protocol):
         """One table per super-topic of this community."""
 
 
+class Share(Struct, frozen=True):
+    """One of our communities' part in spreading an event."""
+
+    topic: Topic
+    tables: Sequence[Sequence[Peer]]
+    election: float
+    per_link: float
+    tells: int
+    whole: bool
+    "A small community: every link and the whole view are told, nothing is drawn."
+
+
+class Plan(Struct, frozen=True):
+    """What to do with events of one topic."""
+
+    shares: tuple[Share, ...]
+    everybody: tuple[Peer, ...] | None
+    "Whom to tell, if that needs no draw."
+
+
 class Camcast(Layer):
     """The spread. Members come from any membership layer, links from `Links` or fixed tables."""
 
@@ -36,6 +56,8 @@ class Camcast(Layer):
         self.links = links
         self.params = params
         self.tuned_params: dict[Topic, Params] = {}
+        self.plans: dict[Topic, Plan] = {}
+        self.era = -1
         node.spread = self
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -51,46 +73,86 @@ class Camcast(Layer):
     def publish(self, event: Event) -> bool:
         if not self.members.ready(event.topic):
             return False
+        carried = Carried(event)
         if self.node.knows(event.id):
-            self.carry_on(Carried(event), fold(event.id.word(), self.node.now_us))
-        else:
-            self.meet(Carried(event), via=self.node.me)
+            self.carry_on(carried, again=self.node.now_us)
+        elif self.node.accept(carried, via=self.node.me):
+            self.carry_on(carried)
         return True
 
     def left(self, topic: Topic) -> None:
         self.tuned_params.pop(topic, None)
 
     def on_carry(self, peer: Peer, carry: Carry) -> None:
-        self.meet(carry.carried, via=peer)
+        carried = carry.carried
+        if self.node.accept(carried, peer):
+            self.carry_on(carried)
 
-    def meet(self, carried: Carried, via: Peer) -> None:
-        if self.node.accept(carried, via):
-            self.carry_on(carried, carried.event.id.word())
-
-    def carry_on(self, carried: Carried, word: int) -> None:
-        """Disseminates an event met for the first time, or again with another word for other draws: some copies go
-        up, some stay."""
-        told: dict[Peer, None] = {}
-        for topic in self.node.interest.communities(carried.event.topic):
-            params = self.params_of(topic)
-            size = self.members.size(topic)
-            told.update(dict.fromkeys(self.climbers(topic, params, size, word, carried.event.climb)))
-            k = rules.tells(size, params.fanout_extra, params.small)
-            told.update(dict.fromkeys(self.members.sample(topic, k, self.node.key(PICK, word))))
-        told.pop(self.node.me, None)
+    def carry_on(self, carried: Carried, again: int = 0) -> None:
+        """Disseminates an event met for the first time (or `again`, with other draws): some go up, some stay."""
+        event = carried.event
+        plan = self.plan(event.topic)
+        if plan.everybody is not None and (event.climb is None or event.climb >= 1):
+            told = plan.everybody
+        else:
+            word = event.id.word()
+            told = self.chosen(plan, fold(word, again) if again else word, event.climb)
         self.out.send(told, Carry(carried.hop()))
 
-    def climbers(self, topic: Topic, params: Params, size: int, word: int, climb: float | None) -> list[Peer]:
+    def plan(self, topic: Topic) -> Plan:
+        """What to do with events of a topic, worked out once for as long as nothing but events happens."""
+        if self.era != self.node.era:
+            self.era = self.node.era
+            self.plans.clear()
+        plan = self.plans.get(topic)
+        if plan is None:
+            shares = tuple(self.share(mine) for mine in self.node.interest.communities(topic))
+            plan = remember(self.plans, topic, Plan(shares, self.everybody(shares)))
+        return plan
+
+    def share(self, topic: Topic) -> Share:
+        params = self.params_of(topic)
+        size = self.members.size(topic)
+        return Share(
+            topic,
+            self.links.tables(topic),
+            rules.election(size, params.electors, params.small),
+            rules.per_link(size, params.targets, params.links, params.small),
+            rules.tells(size, params.fanout_extra, params.small),
+            whole=size <= params.small,
+        )
+
+    def everybody(self, shares: Sequence[Share]) -> tuple[Peer, ...] | None:
+        """Whom events go to where no draw is needed: every link and the whole view."""
+        if not all(share.whole for share in shares):
+            return None
+        told: dict[Peer, None] = {}
+        for share in shares:
+            told.update(dict.fromkeys(peer for table in share.tables for peer in table))
+            told.update(dict.fromkeys(self.members.about(share.topic)))
+        told.pop(self.node.me, None)
+        return tuple(told)
+
+    def chosen(self, plan: Plan, word: int, climb: float | None) -> tuple[Peer, ...]:
+        """Whom one event goes to where draws decide: some links, then k members."""
+        told: dict[Peer, None] = {}
+        for share in plan.shares:
+            if any(share.tables):
+                told.update(dict.fromkeys(self.climbers(share, word, climb)))
+            told.update(dict.fromkeys(self.members.sample(share.topic, share.tells, self.node.key(PICK, word))))
+        told.pop(self.node.me, None)
+        return tuple(told)
+
+    def climbers(self, share: Share, word: int, climb: float | None) -> list[Peer]:
         """The links this node tells: for each super-topic an election, then a chance per link."""
-        election = rules.election(size, params.electors, params.small) if climb is None else climb
-        per_link = rules.per_link(size, params.targets, params.links, params.small)
+        election = share.election if climb is None else climb
         elect_key, climb_key = self.node.key(ELECT, word), self.node.key(CLIMB, word)
         return [
             peer
-            for ordinal, table in enumerate(self.links.tables(topic))
+            for ordinal, table in enumerate(share.tables)
             if rules.drawn(chance(elect_key, ordinal), election)
             for peer in table
-            if rules.drawn(chance(climb_key, peer), per_link)
+            if rules.drawn(chance(climb_key, peer), share.per_link)
         ]
 
 

@@ -93,7 +93,7 @@ class Scamp(Layer):
 
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         known = self.about(topic)
-        return [known[i] for i in distinct(key, len(known), k)]
+        return [*known] if k >= len(known) else [known[i] for i in distinct(key, len(known), k)]
 
     def size(self, topic: Topic) -> int:
         """The census, but never less than the members known: a community just joined or just grown would
