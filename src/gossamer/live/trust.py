@@ -49,13 +49,20 @@ class Caller(Struct, frozen=True):
     "The public key, raw."
 
 
+class Stranger(PeerFault):
+    """Signed by a key this node has not met: it cannot be believed, but perhaps the record or the authority's
+    certificate that would vouch for it is still on its way. Nobody is to blame."""
+
+
 class Trust(Protocol):
     """Asked by the node wherever a key could matter. `now_s` is the wall clock in seconds since 1970."""
 
     name: str
 
     def contexts(self) -> tuple[ssl.SSLContext, ssl.SSLContext] | None:
-        """TLS for calls taken and calls made; None: no TLS, loopback only."""
+        """TLS for calls taken and calls made; None: no TLS, loopback only.
+
+        The first follows changes of keys by itself; ask again for the second before every call."""
 
     def caller(self, der: bytes) -> Caller:
         """Whom a certificate that TLS accepted belongs to."""
@@ -67,7 +74,7 @@ class Trust(Protocol):
         """A record from outside, once it is found genuine, unrevoked and in date; PeerFault otherwise."""
 
     def matches(self, record: Record, caller: Caller) -> bool:
-        """Whether the record is the caller's own: the same name and the same key."""
+        """Whether the record is the caller's own: the same name, and its key or an earlier one of the same node."""
 
     def may(self, peer: Peer, act: Act, topic: Topic, now_s: float) -> bool:
         """Whether a peer whose record was admitted (or this node itself) may do this to this topic."""
@@ -79,7 +86,7 @@ class Trust(Protocol):
         """Proofs for a batch of this node's events."""
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
-        """PeerFault unless the publisher signed this leaf (a record of it must have been admitted before)."""
+        """PeerFault unless the publisher signed this leaf; Stranger unless a record with that key was admitted."""
 
     def spell(self, topic: Topic) -> str:
         """The topic as it may travel past strangers: a keyed hash on a network with keys."""
