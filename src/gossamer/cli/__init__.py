@@ -14,6 +14,7 @@ COMMANDS = {
     "sweep": "every point and run of an experiment, on Spark",
     "reproduce": "every table, figure and headline claim of a paper",
     "experiments": "the experiments that come with the package",
+    "config": "a node's settings: write, check, show",
 }
 EXTRAS = {
     "numpy": "sim",

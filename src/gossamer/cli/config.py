@@ -1,0 +1,118 @@
+"""gossamer config: a node's settings, checked and shown before it starts."""
+
+import json
+from collections.abc import Iterator, Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from msgspec import Struct, structs
+
+from gossamer.core.errors import Misuse
+from gossamer.core.reading import joined
+from gossamer.live.config import Config, read
+
+FILE = click.argument("file", type=click.Path(path_type=Path))
+SETTINGS = click.option(
+    "--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Set a field, e.g. spool.folder=spool."
+)
+
+
+@click.group("config", epilog="Example: gossamer config check node.toml")
+def command() -> None:
+    """A node's configuration: write one, check it, show what it comes to.
+
+    The file says what it says, variables like GOSSAMER_SPOOL__FOLDER win over it, flags over both.
+    """
+
+
+@command.command("check", epilog="Example: gossamer config check node.toml --set bind=127.0.0.1:0")
+@FILE
+@SETTINGS
+def check(file: Path, settings: tuple[str, ...]) -> None:
+    """One line that says what a node with this file would do, or what is wrong with it (exit code 2)."""
+    config, sources = read(file, overrides=settings_of(settings))
+    others = sorted(set(sources.values()) - {str(file)})
+    beside = f" (with {', '.join(others)})" if others else ""
+    click.echo(f"{file}{beside} is fine: {outlook(config)}.")
+
+
+@command.command("show", epilog="Example: gossamer config show node.toml --json")
+@FILE
+@SETTINGS
+@click.option("--json", "as_json", is_flag=True, help="As JSON.")
+def show(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
+    """Every setting, defaults included, as TOML that could be used instead, with who said what."""
+    config, sources = read(file, overrides=settings_of(settings))
+    if as_json:
+        click.echo(json.dumps(msgspec.to_builtins(config, enc_hook=str), indent=1))
+    else:
+        click.echo("\n".join(lines(config, sources)))
+
+
+@command.command("new", epilog="Example: gossamer config new > node.toml")
+def new() -> None:
+    """A commented example, ready to be changed."""
+    click.echo((files("gossamer") / "live" / "node.toml").read_text(encoding="utf-8"), nl=False)
+
+
+def settings_of(settings: tuple[str, ...]) -> dict[str, str]:
+    """The values of --set by field."""
+    found = {}
+    for each in settings:
+        field, equals, text = each.partition("=")
+        if not equals:
+            raise Misuse(f"--set {each}: write FIELD=VALUE, like spool.folder=spool")
+        found[field.strip()] = text.strip()
+    return found
+
+
+def outlook(config: Config) -> str:
+    """What a node told this would do."""
+    spool = config.spool
+    said = [
+        f"{config.name or 'the node named in its keys'} takes calls at {config.bind}",
+        "with TLS" if config.keys else "without keys, so on this machine only",
+        f"joins through {', '.join(config.seeds)}" if config.seeds else "waits for others (no seeds)",
+        f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
+        f"publishes on {', '.join(config.publish)}" if config.publish else "",
+        f"spools to {spool.folder} ({spool.durability})" if spool.folder else "spools in memory",
+        f"traces {config.trace.level} to {config.trace.folder}" if tracing(config) else "leaves no traces",
+        "serves no metrics" if config.metrics.bind == "off" else f"serves metrics at {config.metrics.bind}",
+    ]
+    return ", ".join(each for each in said if each)
+
+
+def tracing(config: Config) -> bool:
+    return config.trace.folder is not None and config.trace.level != "off"
+
+
+def lines(config: Config, sources: Mapping[str, str]) -> Iterator[str]:
+    """The configuration as TOML. A field that was said has its source beside it."""
+    fields = structs.asdict(config)
+    topics = {joined("topics", name): params for name, params in fields.pop("topics").items()}
+    yield from table({name: value for name, value in fields.items() if not isinstance(value, Struct)}, "", sources)
+    for name, value in {**fields, **topics}.items():
+        if isinstance(value, Struct):
+            yield f"\n[{name}]"
+            yield from table(structs.asdict(value), name, sources)
+
+
+def table(fields: Mapping[str, Any], where: str, sources: Mapping[str, str]) -> Iterator[str]:
+    for name, value in fields.items():
+        dotted = f"{where}.{name}" if where else name
+        source = f"  # {sources[dotted]}" if dotted in sources else ""
+        yield f"# {name} is not set" if value is None else f"{name} = {toml(value)}{source}"
+
+
+def toml(value: Any) -> str:
+    match value:
+        case tuple():
+            return f"[{', '.join(map(toml, value))}]"
+        case dict():
+            return f"{{{', '.join(f'{toml(key)} = {toml(each)}' for key, each in value.items())}}}"
+        case bool() | int() | float():
+            return json.dumps(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")

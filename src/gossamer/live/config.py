@@ -1,0 +1,237 @@
+"""What a node is told before it starts: one struct, from a TOML file < environment < flags, or made in Python.
+
+Wrong settings are refused here, before a socket is opened or a folder made. Light: msgspec and the standard library.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct, structs
+
+from gossamer.core.errors import Misuse, SpecError
+from gossamer.core.reading import joined
+from gossamer.core.topics import Topic, topic
+from gossamer.live.config_reading import ANY, Said, fields_of
+from gossamer.live.config_tables import (
+    HierarchyConfig,
+    Limits,
+    MetricsConfig,
+    SpoolConfig,
+    Timeouts,
+    TraceConfig,
+    about,
+    as_path,
+    as_tuple,
+    check_address,
+    is_wildcard,
+)
+from gossamer.live.trust import is_loopback
+from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.scamp.params import Params as ScampParams
+from gossamer.protocols.search.params import Params as SearchParams
+
+T = TypeVar("T", bound=Struct)
+
+ADDRESSES_MAX = 8
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+PRESETS = ("live", "camcast", "damulticast")
+TABLES: dict[str, type[Struct]] = {
+    "spool": SpoolConfig,
+    "trace": TraceConfig,
+    "metrics": MetricsConfig,
+    "limits": Limits,
+    "timeouts": Timeouts,
+    "scamp": ScampParams,
+    "search": SearchParams,
+    "hierarchy": HierarchyConfig,
+}
+RELOADABLE = ("seeds", "subscribe", "publish", "limits", "timeouts", "camcast", "topics", "scamp")
+"What may change while a node runs; of other tables, these fields:"
+RELOADABLE_FIELDS = ("trace.level", "spool.keep_s", "spool.keep_bytes")
+
+
+class Config(Struct, frozen=True, kw_only=True):
+    """All of it."""
+
+    name: str = ""
+    "The node's name, which its number is made of: letters, digits, `.`, `_`, `-`. Empty: the name in `keys`."
+    network: str = "default"
+    "Which network this is: nodes of another one are turned away, and traces are marked with it."
+    bind: str = "127.0.0.1:7400"
+    "Where calls are taken; port 0: any free one. Without keys this must be loopback."
+    advertise: tuple[str, ...] = ()
+    "Where others can reach it, best first; none: where it is bound. Port 0: the port that was bound."
+    seeds: tuple[str, ...] = ()
+    "Nodes to begin with. A DNS name with several addresses is several seeds."
+    keys: Path | None = None
+    "The folder that `gossamer keys grant` made for this node; none: no TLS, loopback only."
+    subscribe: tuple[str, ...] = ()
+    "Topics read for the spool, whoever is attached: clients may read them later."
+    publish: tuple[str, ...] = ()
+    "Topics whose communities are joined from the start, so that the first publication is quick."
+    spool: SpoolConfig = SpoolConfig()
+    trace: TraceConfig = TraceConfig()
+    metrics: MetricsConfig = MetricsConfig()
+    limits: Limits = Limits()
+    timeouts: Timeouts = Timeouts()
+    camcast: CamcastParams = CamcastParams.live()
+    topics: dict[str, CamcastParams] = {}
+    "The same for single topics, in full."
+    scamp: ScampParams = ScampParams()
+    search: SearchParams = SearchParams()
+    hierarchy: HierarchyConfig = HierarchyConfig()
+
+    def __post_init__(self) -> None:
+        as_path(self, "keys")
+        for field in ("advertise", "seeds", "subscribe", "publish"):
+            as_tuple(self, field)
+        self._check_names()
+        self._check_addresses()
+        for field in ("subscribe", "publish", "topics"):
+            for each in getattr(self, field):
+                with about(field):
+                    topic(each)
+
+    def _check_names(self) -> None:
+        if not self.name and self.keys is None:
+            raise Misuse('name is missing: give the node one of its own, like name = "node-7"')
+        for field in ("name", "network"):
+            said = getattr(self, field)
+            if (said or field == "network") and not NAME.fullmatch(said):
+                raise Misuse(f"{field} must be up to 64 letters, digits, '.', '_' or '-', not {said!r}")
+
+    def _check_addresses(self) -> None:
+        check_address("bind", self.bind)
+        for field, ports in (("advertise", 0), ("seeds", 1)):
+            for each in getattr(self, field):
+                check_address(field, each, ports)
+                if is_wildcard(each):
+                    raise Misuse(f"{field} names {each}, where nobody can be reached: name the machine")
+        if len(self.advertise) > ADDRESSES_MAX:
+            raise Misuse(f"advertise has {len(self.advertise)} addresses: name the best {ADDRESSES_MAX}")
+        if self.keys is None:
+            self._check_it_stays_here()
+        elif is_wildcard(self.bind) and not self.advertise:
+            raise Misuse(f"advertise is missing: bind is {self.bind}, which tells nobody where to call")
+
+    def _check_it_stays_here(self) -> None:
+        if not is_loopback(self.bind):
+            raise Misuse(
+                f"bind is {self.bind}, which other machines can reach, but without keys whoever connects is believed: "
+                "set keys (made with `gossamer keys`), or bind to 127.0.0.1"
+            )
+        for field in ("advertise", "seeds"):
+            for each in getattr(self, field):
+                if not is_loopback(each):
+                    raise Misuse(
+                        f"{field} names {each}, which is not this machine, but without keys a node stays on loopback: "
+                        "set keys (made with `gossamer keys`)"
+                    )
+
+    def params_of(self, name: Topic) -> CamcastParams:
+        """What holds for one topic's community."""
+        return self.topics.get(name, self.camcast)
+
+    def advertised(self, bound: str) -> tuple[str, ...]:
+        """What goes into the node's record, once it is known where it is bound."""
+        if not self.advertise:
+            return (bound,)
+        port = bound.rpartition(":")[2]
+        return tuple(f"{each[:-2]}:{port}" if each.endswith(":0") else each for each in self.advertise)
+
+
+# Reading
+
+
+def load(
+    path: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> Config:
+    """The configuration a file, the environment (None: this process's) and flags (dotted names) make together."""
+    return read(path, environ, overrides)[0]
+
+
+def read(
+    path: str | Path | None = None,
+    environ: Mapping[str, str] | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> tuple[Config, dict[str, str]]:
+    """The same, and who said each field that was said."""
+    said = Said(_fields())
+    if path is not None:
+        said.file(Path(path))
+    said.environment(os.environ if environ is None else environ)
+    said.flags(overrides or {})
+    try:
+        return _config(said.values), said.sources
+    except Misuse as wrong:
+        raise SpecError(f"{said.source_of(str(wrong))}: {wrong}") from None
+
+
+def _fields() -> dict[str, Any]:
+    fields = fields_of(Config)
+    fields["camcast"]["preset"] = str
+    fields["topics"] = {ANY: fields["camcast"]}
+    return fields
+
+
+def _config(said: Mapping[str, Any]) -> Config:
+    tables: dict[str, Any] = {name: _table(kind, said.get(name, {}), name) for name, kind in TABLES.items()}
+    general = said.get("camcast", {})
+    own = said.get("topics", {}).items()
+    topics = {name: _camcast({**general, **fields}, joined("topics", name)) for name, fields in own}
+    plain = {name: value for name, value in said.items() if not isinstance(value, dict)}
+    return Config(**plain, **tables, camcast=_camcast(general, "camcast"), topics=topics)
+
+
+def _camcast(said: Mapping[str, Any], where: str) -> CamcastParams:
+    """A preset with single fields changed: what is written anywhere wins over a preset."""
+    fields = dict(said)
+    preset = fields.pop("preset", PRESETS[0])
+    if preset not in PRESETS:
+        raise Misuse(f"{where}.preset must be {', '.join(PRESETS[:-1])} or {PRESETS[-1]}, not {preset!r}")
+    made: CamcastParams = getattr(CamcastParams, preset)()
+    return _table(CamcastParams, {**structs.asdict(made), **fields}, where)
+
+
+def _table(kind: type[T], said: Mapping[str, Any], where: str) -> T:
+    """A table's struct; what it finds senseless is told with the table's name before the field's."""
+    try:
+        return kind(**said)
+    except Misuse as wrong:
+        first = re.split(r"\W", str(wrong), maxsplit=1)[0]
+        raise Misuse(f"{where}.{wrong}" if first in kind.__struct_fields__ else f"{where}: {wrong}") from None
+
+
+# Changing while a node runs
+
+
+def changes(old: Config, new: Config) -> tuple[dict[str, Any], list[str]]:
+    """What a running node can take over, by dotted name with the new value, and what needs a restart."""
+    now: dict[str, Any] = {}
+    later: list[str] = []
+    for name, value in _differences(old, new):
+        if name.partition(".")[0] in RELOADABLE or name in RELOADABLE_FIELDS:
+            now[name] = value
+        else:
+            later.append(name)
+    return now, later
+
+
+def _differences(old: Config, new: Config) -> list[tuple[str, Any]]:
+    """By field; parameters of a protocol as a whole, because a machine is tuned with all of them."""
+    found = []
+    for name in Config.__struct_fields__:
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after:
+            continue
+        if isinstance(after, SpoolConfig | TraceConfig | MetricsConfig | Limits | Timeouts | HierarchyConfig):
+            inner = [(each, getattr(before, each), getattr(after, each)) for each in after.__struct_fields__]
+            found += [(f"{name}.{each}", value) for each, was, value in inner if was != value]
+        else:
+            found.append((name, after))
+    return found

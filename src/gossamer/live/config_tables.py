@@ -1,0 +1,181 @@
+"""The tables of a node's configuration, each with its defaults and what would be senseless in it."""
+
+import contextlib
+import math
+from collections.abc import Iterator
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from msgspec import Struct, structs
+
+from gossamer.core.errors import Misuse
+from gossamer.core.topics import Hierarchy
+from gossamer.core.trace import Level
+from gossamer.live.trust import split_address
+from gossamer.wire.frame import FRAME_BYTES_MAX
+
+Durability: TypeAlias = Literal["process", "disk", "off"]
+
+EVENT_BYTES_MAX = 16 << 20
+FRAME_BYTES_MIN = 4 << 10
+
+
+class SpoolConfig(Struct, frozen=True, kw_only=True):
+    """[spool]: what is kept, so that neither a crash nor a reader's absence loses an event."""
+
+    folder: Path | None = None
+    "Where; none: in memory, and gone with the process. Two nodes never share one."
+    durability: Durability = "process"
+    """What an accepted publication survives: `process`, the end of the process, SIGKILL too; `disk`, loss of power as
+    well, at the price of a sync; `off`, neither: nothing is written for it."""
+    keep_s: float = 24 * 3600.0
+    "How long delivered events are kept for readers that come later."
+    keep_bytes: int = 1 << 30
+    "How much of them, at most; the oldest go first."
+
+    def __post_init__(self) -> None:
+        as_path(self, "folder")
+        above_zero(self, "keep_s", "keep_bytes")
+        if self.durability == "disk" and self.folder is None:
+            raise Misuse('durability "disk" needs a folder: memory does not survive a loss of power')
+
+
+class TraceConfig(Struct, frozen=True, kw_only=True):
+    """[trace]: rows of what happened, for the audit."""
+
+    folder: Path | None = None
+    "Where; none: no traces."
+    level: Level = "deliveries"
+    "`deliveries`, `full` (every send and receive), `journal` (everything, payloads too, for replay) or `off`."
+
+    def __post_init__(self) -> None:
+        as_path(self, "folder")
+
+
+class MetricsConfig(Struct, frozen=True, kw_only=True):
+    """[metrics]: where /metrics and /healthz are served."""
+
+    bind: str = "127.0.0.1:0"
+    "An address (port 0: any free one), or `off`. They have no keys: leave loopback only behind a firewall."
+
+    def __post_init__(self) -> None:
+        if self.bind != "off":
+            check_address("bind", self.bind)
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """[limits]: what one peer, reader or publisher can make this node hold."""
+
+    event_bytes_max: int = EVENT_BYTES_MAX
+    "Larger events are refused before they are accepted; at most 16 MiB, which every node can take."
+    frame_bytes: int = 256 << 10
+    "Bytes of messages that go into one frame before it is sent; 4 KiB to 1 MiB."
+    assembly_bytes: int = 32 << 20
+    "Parts of large events held for one peer until they are whole."
+    link_queue_bytes: int = 16 << 20
+    "Bytes waiting to leave on one link; above it, copies for that peer are dropped."
+    links_max: int = 512
+    "Links open at once; further callers are turned away."
+    handshakes_max: int = 64
+    "Callers that have not yet proved who they are."
+    clients_max: int = 64
+    "Clients attached at once."
+    inbox_items: int = 1_000
+    "Events one reader has in memory; further ones wait in the spool."
+    inbox_bytes: int = 64 << 20
+    "The same in bytes."
+    records_max: int = 10_000
+    "Peers in the address book."
+    requests_per_s: float = 10.0
+    "Joins and searches taken from one origin, on average."
+    requests_burst: int = 50
+    "And at once."
+
+    def __post_init__(self) -> None:
+        above_zero(self, *self.__struct_fields__)
+        if self.event_bytes_max > EVENT_BYTES_MAX:
+            raise Misuse(f"event_bytes_max must be at most {EVENT_BYTES_MAX} (16 MiB), not {self.event_bytes_max}")
+        if not FRAME_BYTES_MIN <= self.frame_bytes <= FRAME_BYTES_MAX:
+            raise Misuse(f"frame_bytes must be {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}, not {self.frame_bytes}")
+        if self.assembly_bytes < self.event_bytes_max:
+            raise Misuse(f"assembly_bytes must hold one event of event_bytes_max ({self.event_bytes_max} bytes)")
+
+
+class Timeouts(Struct, frozen=True, kw_only=True):
+    """[timeouts], in seconds."""
+
+    dial_s: float = 5.0
+    "To open a connection."
+    handshake_s: float = 5.0
+    "To prove a name and say hello, for either side."
+    idle_s: float = 60.0
+    "A link that carried nothing for so long is closed."
+    ack_s: float = 10.0
+    "A publication nobody acknowledged by then is handed out again."
+    leave_s: float = 5.0
+    "To say goodbye and send what is queued."
+
+    def __post_init__(self) -> None:
+        above_zero(self, *self.__struct_fields__)
+
+
+class HierarchyConfig(Struct, frozen=True, kw_only=True):
+    """[hierarchy]: super-topics beside those the names tell. Every node of a network should say the same."""
+
+    parents: dict[str, tuple[str, ...]] = {}
+
+    def __post_init__(self) -> None:
+        with about("parents"):
+            self.order()
+
+    def order(self) -> Hierarchy:
+        return Hierarchy(self.parents)
+
+
+# Checks that tables share
+
+
+def above_zero(table: Struct, *fields: str) -> None:
+    for field in fields:
+        value = getattr(table, field)
+        if not (value > 0 and math.isfinite(value)):
+            raise Misuse(f"{field} must be above 0, not {value}")
+
+
+def as_path(table: Struct, field: str) -> None:
+    """Text for a path is as good: who makes a table in Python may write either."""
+    if isinstance(value := getattr(table, field), str):
+        structs.force_setattr(table, field, Path(value) if value else None)
+
+
+def as_tuple(table: Struct, field: str) -> None:
+    """A list is as good as a tuple; text would fall into letters."""
+    if isinstance(value := getattr(table, field), str):
+        raise Misuse(f"{field} must be a list, not the text {value!r}")
+    structs.force_setattr(table, field, tuple(value))
+
+
+def check_address(field: str, address: str, port_min: int = 0) -> None:
+    if not address.startswith("memory:"):
+        with about(field):
+            _, port = split_address(address)
+        if port < port_min:
+            raise Misuse(f"{field}: {address} has no port that could be called")
+
+
+def is_wildcard(address: str) -> bool:
+    """Whether an address means every address of the machine."""
+    try:
+        return ip_address(split_address(address)[0]).is_unspecified
+    except (Misuse, ValueError):
+        return False
+
+
+@contextlib.contextmanager
+def about(field: str) -> Iterator[None]:
+    """Puts the field before what is said of its value."""
+    try:
+        yield
+    except Misuse as wrong:
+        raise Misuse(f"{field}: {wrong}") from None
