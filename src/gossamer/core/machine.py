@@ -24,6 +24,14 @@ class Started(Struct, frozen=True):
     """The node begins, knowing these peers (uninterested ones are fine)."""
 
     contacts: tuple[Peer, ...] = ()
+    memory: tuple[EventId, ...] = ()
+    "Events a former life of this node met: they are not news."
+
+
+class Contacted(Struct, frozen=True):
+    """Further peers to begin with answered, after the start."""
+
+    contacts: tuple[Peer, ...]
 
 
 class Received(Struct, frozen=True):
@@ -99,6 +107,7 @@ class Leave(Struct, frozen=True):
 
 Given: TypeAlias = (
     Started
+    | Contacted
     | Received
     | Known
     | Introduced
