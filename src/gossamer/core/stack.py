@@ -100,7 +100,7 @@ class Layer:
         return {}
 
     def started(self, contacts: Sequence[Peer]) -> None:
-        """The node begins."""
+        """The node begins, or some of the peers it may begin with answered later."""
 
     def joined(self, topic: Topic) -> None:
         """This node now belongs to the topic's community."""
@@ -206,9 +206,13 @@ class Stack:
             case machine.StopPublishing(topic):
                 self.stopping[topic] = None
                 self._stop_publishing(topic)
-            case machine.Started(contacts):
+            case machine.Started(contacts, memory):
+                for event_id in memory:
+                    self.seen.add(event_id)
                 self._tell(lambda layer: layer.started(contacts))
                 self.out.note("start")
+            case machine.Contacted(contacts):
+                self._tell(lambda layer: layer.started(contacts))
             case machine.Tune(topic, params):
                 self._tell(lambda layer: layer.tuned(topic, params))
             case machine.Introduced(peer, owner):

@@ -31,6 +31,8 @@ FRAME_BYTES_MAX = 1 << 20
 HELLO_BYTES_MAX = 16 << 10
 PART_BYTES = 256 << 10
 "Events above this size travel in parts of it."
+EVENT_PARTS_MAX = (16 << 20) + (1 << 17)
+"The longest thing that travels in parts: the largest event, or a message around it."
 ITEMS_MAX = 20_000
 ROUTE_MAX = 64
 
@@ -39,7 +41,7 @@ class Copy(Struct, frozen=True, array_like=True, gc=False):
     """A copy of an event, seen from outside: enough to know whether its bytes are news."""
 
     id: EventId
-    digest: Annotated[int, Meta(ge=0, lt=2**63)]
+    digest: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     hops: Hops
     tag: Annotated[str, Meta(max_length=64)]
     "Which message carries it."
@@ -58,9 +60,9 @@ class Batch(Struct, frozen=True, array_like=True):
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """A piece of an event too large for one frame. The first piece names the event."""
+    """A piece of what is too large for one frame. The first piece of an event names it; without a name it is a message."""
 
-    transfer: Annotated[int, Meta(ge=0, lt=2**63)]
+    transfer: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     "Counts the large events of this link."
     start: Annotated[int, Meta(ge=0, lt=2**31)]
     total: Annotated[int, Meta(ge=1, lt=2**31)]
@@ -77,7 +79,7 @@ class Hello(Struct, frozen=True, array_like=True):
     role: Annotated[str, Meta(max_length=16)]
     "`node`, or `client`: no tables, no forwarding."
     record: bytes
-    revocations: Annotated[int, Meta(ge=0, lt=2**63)] = 0
+    revocations: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     "The version of the list of revoked keys known here."
 
 
@@ -98,7 +100,7 @@ def hello_frame(hello: Hello) -> bytes:
     return frame(HELLO, packed(hello), hello.oldest)  # whoever speaks any common version can read it
 
 
-def part_frames(transfer: int, body: bytes, copy: Copy, version: int = VERSION) -> Iterator[bytes]:
+def part_frames(transfer: int, body: bytes, copy: Copy | None, version: int = VERSION) -> Iterator[bytes]:
     """A large event, piece by piece."""
     for start in range(0, len(body), PART_BYTES):
         piece = memoryview(body)[start : start + PART_BYTES]

@@ -1,0 +1,46 @@
+"""What a reader gets: events, and word of events that are lost to it."""
+
+from msgspec import Struct
+
+from gossamer.core.events import Event
+from gossamer.wire.sealed import unseal
+
+
+class Delivery(Event, frozen=True, kw_only=True):
+    """An event as a reader gets it."""
+
+    place: int = 0
+    "Where it stands in this node's spool: counts every event delivered at this node."
+    hops: int = 0
+    "How many times it was passed on before it came here."
+    redelivered: bool = False
+    "It had been given to this named subscription before, and was not acknowledged: it may have been handled."
+
+
+class Gap(Struct, frozen=True):
+    """Events were lost to this reader: it was too slow, or away for too long, or they never came."""
+
+    lost: int
+    "How many, as far as that is known."
+    why: str
+
+
+def delivery(event: Event, place: int, hops: int, redelivered: bool = False) -> Delivery:
+    e = event
+    return Delivery(
+        e.id,
+        e.topic,
+        e.payload,
+        e.attributes,
+        e.climb,
+        e.published_us,
+        e.ordinal,
+        place=place,
+        hops=hops,
+        redelivered=redelivered,
+    )
+
+
+def read_delivery(sealed: bytes, place: int, hops: int, redelivered: bool) -> Delivery:
+    """A delivery from bytes that were checked when they arrived."""
+    return delivery(unseal(sealed)[0], place, hops, redelivered)

@@ -1,0 +1,136 @@
+"""The only performer of effects: gives the machine what happens, does what it answers.
+
+Everything of one turn of the loop is handed on together at its end: deliveries to the inboxes and the spool, rows to
+the trace, batches to the links.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Protocol
+
+from msgspec import Struct
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Deliver, Effect, Fired, Given, Machine, Note, PeerDown, Send, SetTimer
+from gossamer.live.bodies import Bodies
+from gossamer.live.clock import Clock
+from gossamer.live.metrics import Metrics
+from gossamer.live.switchboard import Switchboard
+from gossamer.protocols.assemble import introduces
+from gossamer.wire.codec import Codec
+from gossamer.wire.frame import PART_BYTES, Copy, packed
+
+log = logging.getLogger("gossamer.driver")
+
+
+class Recorder(Protocol):
+    """What is written down of a run."""
+
+    def given(self, now_us: int, given: Given) -> None:
+        """Before the step: one that raises must leave its cause."""
+
+    def effects(self, now_us: int, given: Given, effects: list[Effect]) -> None:
+        """After the step."""
+
+    def sent(self, now_us: int, peers: tuple[Peer, ...], copy: Copy, topic: str, size: int) -> None:
+        """Copies of an event left."""
+
+    def tick(self) -> None:
+        """A turn of the loop is over."""
+
+
+class Driver:
+    """One node's machine, and the loop it lives in."""
+
+    board: Switchboard
+
+    def __init__(
+        self,
+        me: Peer,
+        machine: Machine,
+        clock: Clock,
+        codec: Codec,
+        carriers: dict[str, type[Struct]],
+        bodies: Bodies,
+        metrics: Metrics,
+        recorder: Recorder | None,
+    ) -> None:
+        self.me, self.machine, self.clock, self.codec = me, machine, clock, codec
+        self.tags = {kind: tag for tag, kind in carriers.items()}
+        self.bodies, self.metrics, self.recorder = bodies, metrics, recorder
+        self.loop = asyncio.get_running_loop()
+        self.closed = False
+        self.via: Callable[[], Peer] = lambda: me
+        "Whose copy is being met: it needs none back."
+        self.told: Callable[[Copy, tuple[Peer, ...]], None] = lambda copy, peers: None
+        "Hears to whom events of this node's own went."
+        self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
+        self.noted: Callable[[Note], None] = lambda note: None
+        self._deliveries: list[Deliver] = []
+        self._ticking = False
+
+    def feed(self, given: Given) -> None:
+        if self.closed:
+            return
+        now_us = self.clock.now_us()
+        recorder = self.recorder
+        if recorder is not None:
+            recorder.given(now_us, given)
+        effects = self.machine.step(given, now_us)
+        self.metrics.steps += 1
+        if not effects:
+            return
+        if recorder is not None:
+            recorder.effects(now_us, given, effects)
+        for effect in effects:
+            kind = type(effect)
+            if kind is Send:
+                self._send(effect)  # type: ignore[arg-type]
+            elif kind is Deliver:
+                self._deliveries.append(effect)  # type: ignore[arg-type]
+            elif kind is SetTimer:
+                self._set(effect)  # type: ignore[arg-type]
+            else:
+                self.noted(effect)  # type: ignore[arg-type]
+        if not self._ticking:
+            self._ticking = True
+            self.loop.call_soon(self.tick)
+
+    def tick(self) -> None:
+        """The end of a turn of the loop in which something happened."""
+        self._ticking = False
+        if self._deliveries:
+            deliveries, self._deliveries = self._deliveries, []
+            self.deliver(deliveries)
+        if self.recorder is not None:
+            self.recorder.tick()
+
+    def _set(self, timer: SetTimer) -> None:
+        self.loop.call_later(timer.after_us / 1e6, self.feed, Fired(timer.timer))
+
+    def _send(self, send: Send) -> None:
+        message = send.message
+        tag = self.tags.get(type(message))
+        if tag is None:
+            self.metrics.messages_sent += len(send.peers)
+            self.board.say(send.peers, self.codec.encode(message), introduces(message))
+            return
+        carried = message.carried  # type: ignore[attr-defined]
+        body = self.bodies.get(carried.event.id)
+        if body is None:
+            log.warning("an event was to be passed on whose bytes are no longer at hand: %s", carried.event.id)
+            return
+        event_id = carried.event.id
+        copy = Copy(event_id, body.digest, carried.hops, tag, carried.route)
+        if len(body.sealed) > PART_BYTES:
+            self.board.spread_large(send.peers, copy, body.sealed, self.via())
+        else:
+            self.board.spread(send.peers, packed(copy), body.packed, event_id.publisher, self.via())
+        if event_id.publisher == self.me:
+            self.told(copy, send.peers)
+        if self.recorder is not None:
+            self.recorder.sent(self.clock.now_us(), send.peers, copy, carried.event.topic, len(body.sealed))
+
+    def peer_down(self, peer: Peer) -> None:
+        self.feed(PeerDown(peer))

@@ -1,0 +1,216 @@
+"""What arrives, judged before the machine hears it: records, copies of events, messages.
+
+An event counts only after its publisher's proof held; a message that makes somebody a member of a topic counts only
+if that node's grant says so; whoever is named must have been introduced by a signed record.
+"""
+
+import logging
+import time
+from collections.abc import Callable
+
+from msgspec import Raw, Struct
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.events import Carried
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Given, Introduced, Known, Message, Received
+from gossamer.core.topics import Topic
+from gossamer.live.bodies import Bodies
+from gossamer.live.book import Book
+from gossamer.live.link import Link
+from gossamer.live.metrics import Metrics
+from gossamer.live.trust import Record, Trust
+from gossamer.protocols.assemble import claims, introduces
+from gossamer.wire.codec import Codec
+from gossamer.wire.frame import Batch, Copy
+from gossamer.wire.sealed import digest, unseal
+
+log = logging.getLogger("gossamer.hearing")
+
+ALLOWED_S = 30.0
+"How long a grant that was looked up is believed without looking again."
+ALLOWED_MAX = 10_000
+
+
+class Hearing:
+    """Between links and machine."""
+
+    def __init__(
+        self,
+        me: Peer,
+        trust: Trust,
+        book: Book,
+        bodies: Bodies,
+        codec: Codec,
+        carriers: dict[str, type[Struct]],
+        metrics: Metrics,
+        knows: Callable[[EventId], bool],
+        feed: Callable[[Given], None],
+        control: Callable[[Link, Message], bool],
+    ) -> None:
+        self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
+        self.codec, self.carriers, self.metrics = codec, carriers, metrics
+        self.knows, self.feed, self.control = knows, feed, control
+        self.via: Peer = me
+        "Whose copy is being met: it needs none back."
+        self.ours: Callable[[Link, list[tuple[int, int]]], None] = lambda link, acks: None
+        "Told which events arrived straight from their publisher."
+        self.copy_met: Callable[[Peer, Copy, int], None] | None = None
+        "Told of every copy, at the fullest level of traces."
+        self._allowed: dict[tuple[Peer, str, Topic], float] = {}
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def admit(self, data: bytes) -> Record:
+        """A record from outside; what is new is passed to the machine."""
+        record = self.trust.admit(data, time.time())
+        if self.book.add(record, data):
+            self._allowed.clear()
+            self.feed(Introduced(record.peer, owner_word(self.trust.owner(record.peer))))
+        return record
+
+    def _introduce(self, link: Link, records: list[bytes]) -> None:
+        for data in records:
+            if self.book.holds(data):
+                continue
+            try:
+                record = self.admit(data)
+                link.introduced.setdefault(record.peer, record.version)
+            except PeerFault as wrong:
+                link.strike("bad record", str(wrong))
+
+    def forget(self) -> None:
+        """Grants changed: nothing looked up before counts any more."""
+        self._allowed.clear()
+
+    def may(self, peer: Peer, act: str, topic: Topic) -> bool:
+        now_s = time.time()
+        if self._allowed.get((peer, act, topic), 0.0) > now_s:
+            return True
+        if not self.trust.may(peer, act, topic, now_s):  # type: ignore[arg-type]
+            return False
+        if len(self._allowed) >= ALLOWED_MAX:
+            self._allowed.clear()
+        self._allowed[peer, act, topic] = now_s + ALLOWED_S
+        return True
+
+    # -- batches ------------------------------------------------------------------------------------------------
+
+    def batch(self, link: Link, batch: Batch) -> None:
+        if batch.records:
+            self._introduce(link, batch.records)
+        if batch.copies:
+            self._copies(link, batch)
+        for raw in batch.messages:
+            self.message(link, raw)
+
+    def _copies(self, link: Link, batch: Batch) -> None:
+        peer = link.peer
+        assert peer is not None
+        known: list[EventId] = []
+        straight: list[tuple[int, int]] = []
+        digests = self.bodies.digests
+        for copy, body in zip(batch.copies, batch.bodies, strict=True):
+            event_id = copy.id
+            if digests.get(event_id) == copy.digest or self._known_otherwise(link, copy):
+                known.append(event_id)
+            elif not self._news(link, copy, body):
+                continue
+            if event_id.publisher == peer:
+                straight.append((event_id.incarnation, event_id.sequence))
+        self.metrics.copies_received += len(batch.copies)
+        if self.copy_met is not None:
+            for copy, body in zip(batch.copies, batch.bodies, strict=True):
+                self.copy_met(peer, copy, len(body))
+        if straight:
+            self.ours(link, straight)
+        if known:
+            self.metrics.copies_known += len(known)
+            self.feed(Known(peer, tuple(known)))
+
+    def _known_otherwise(self, link: Link, copy: Copy) -> bool:
+        """An id whose body is not at hand: known from before a restart, or known with another body."""
+        if copy.id in self.bodies.digests:
+            link.strike("equivocation", f"two bodies under one id, {copy.id}")
+            return True
+        return self.knows(copy.id)
+
+    def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
+        """Something that came in parts: an event, or a message if it has no name."""
+        if copy is None:
+            self.message(link, body)
+        else:
+            self._copies(link, Batch([], [copy], [memoryview(body)], []))
+
+    def _news(self, link: Link, copy: Copy, body: memoryview) -> bool:
+        """An event not met before. True: it was genuine, and the machine has it now."""
+        carrier = self.carriers.get(copy.tag)
+        if carrier is None:
+            self.metrics.unknown_tags += 1
+            return False
+        try:
+            event, leaf, proof = unseal(body)
+        except PeerFault as wrong:
+            link.strike("bad event", str(wrong))
+            return False
+        publisher = event.id.publisher
+        if event.id != copy.id or digest(leaf) != copy.digest:
+            link.strike("forged copy", f"the body is not that of {copy.id}")
+            return False
+        if publisher not in self.book and publisher != self.me:
+            self.metrics.refuse("unknown publisher")
+            return False
+        try:
+            self.trust.check(publisher, leaf, proof, time.time())
+        except PeerFault as wrong:
+            link.strike("bad proof", str(wrong))
+            return False
+        if not self.may(publisher, "publish", event.topic):
+            self.metrics.refuse("publisher not granted")
+            return False
+        self.bodies.add(event.id, copy.digest, bytes(body))
+        assert link.peer is not None
+        self.via = link.peer
+        self.feed(Received(link.peer, carrier(Carried(event, copy.hops, copy.route))))
+        self.via = self.me
+        return True
+
+    # -- messages -----------------------------------------------------------------------------------------------
+
+    def message(self, link: Link, raw: Raw | bytes) -> None:
+        self.metrics.messages_received += 1
+        try:
+            message = self.codec.decode(raw)
+        except PeerFault as wrong:
+            if self.codec.knows(raw):
+                link.strike("bad message", str(wrong))
+            else:
+                self.metrics.unknown_tags += 1
+            return
+        peer = link.peer
+        assert peer is not None
+        if self.control(link, message):
+            return
+        if link.role == "client":
+            link.strike("not for clients", "a client sent what only nodes say")
+        elif type(message) in self._carrier_types():
+            link.strike("bad message", "an event outside its place")
+        elif unknown := [who for who in introduces(message) if who not in self.book and who != self.me]:
+            self.metrics.refuse("unknown peer")
+            log.debug("%s named %s, of whom nobody has given a record", link.name, unknown)
+        elif not all(self.may(who, "subscribe", topic) for topic, who in claims(message, peer)):
+            link.strike("not granted", f"{type(message).__name__} about a topic it may not read")
+        else:
+            self.feed(Received(peer, message))
+
+    def _carrier_types(self) -> tuple[type[Struct], ...]:
+        return tuple(self.carriers.values())
+
+
+def owner_word(owner: str) -> int:
+    """An owner's label as a number; 0 for none."""
+    if not owner:
+        return 0
+    from gossamer.core.ids import peer_of
+
+    return peer_of(f"owner {owner}") or 1

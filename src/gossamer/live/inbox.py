@@ -1,0 +1,226 @@
+"""A reader's inbox: what fits waits in memory, the rest in the spool, and what not even that could keep is a Gap.
+
+Offering never waits, so a slow reader never holds up the network. Once the memory is full nothing more is put into
+it until the reader has caught up with the spool, so the order is that of the places throughout.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Protocol
+
+from gossamer.core.errors import GossamerError, Misuse, TransportDown
+from gossamer.core.topics import Hierarchy, Topic
+from gossamer.live.deliveries import Delivery, Gap, read_delivery
+from gossamer.live.ordering import Order
+
+REFILL_ITEMS = 256
+REFILL_BYTES = 4 << 20
+
+
+class Stored(Protocol):
+    """An event read back from the spool."""
+
+    place: int
+    sealed: bytes
+    hops: int
+
+
+class Shelf(Protocol):
+    """The part of the spool an inbox reads."""
+
+    async def read(
+        self, after_place: int, topics: Sequence[Topic], limit: int, limit_bytes: int
+    ) -> tuple[Sequence[Stored], int]: ...
+    async def first_place(self) -> int: ...
+    def advance(self, name: str, acked: int, offered: int) -> None: ...
+
+
+class Inbox:
+    """Events of one topic and its subtopics, in the order they were delivered at this node.
+
+    `async with node.subscribe(topic) as inbox: async for item in inbox: ...` gives `Delivery` and `Gap` items."""
+
+    def __init__(
+        self,
+        topic: Topic,
+        hierarchy: Hierarchy,
+        shelf: Shelf | None,
+        last_place: Callable[[], int],
+        *,
+        name: str = "",
+        after: int | None = None,
+        offered: int = 0,
+        ordered: bool = False,
+        items_max: int = 1000,
+        bytes_max: int = 64 << 20,
+        entered: Callable[["Inbox"], Awaitable[None]] | None = None,
+        left: Callable[["Inbox"], None] | None = None,
+    ) -> None:
+        self.topic, self.hierarchy, self.shelf, self.last_place = topic, hierarchy, shelf, last_place
+        self.name = name
+        self.behind = after
+        "The place up to which the spool has been read; None: memory holds everything since."
+        self.items_max, self.bytes_max = items_max, bytes_max
+        self.memory: deque[Delivery | Gap] = deque()
+        self.ready: deque[Delivery | Gap] = deque()
+        self.size = 0
+        self.spills = 0
+        self.lost = 0
+        self.order = Order() if ordered else None
+        self.handed = 0
+        "The highest place given to the reader."
+        self._offered_before = offered
+        self._outstanding: dict[int, bool] = {}
+        self._loop = asyncio.get_running_loop()
+        self._wake: asyncio.Future[None] | None = None
+        self._closed = False
+        self._problem: GossamerError | None = None
+        self._entered, self._left = entered, left
+
+    # -- the node's side ----------------------------------------------------------------------------------------
+
+    def wants(self, topic: Topic) -> bool:
+        return self.hierarchy.includes(self.topic, topic)
+
+    def offer(self, item: Delivery) -> None:
+        """Takes an event without ever waiting."""
+        if self.behind is not None:
+            return  # the reader is still reading the spool, where this one stands too
+        if len(self.memory) < self.items_max and self.size < self.bytes_max:
+            if self.lost:
+                self._lose_no_more()
+            self.memory.append(item)
+            self.size += len(item.payload)
+            self._notify()
+        elif self.shelf is not None:
+            self.spills += 1
+            self.behind = item.place - 1
+        else:
+            self.lost += 1
+
+    def _lose_no_more(self) -> None:
+        self.memory.append(Gap(self.lost, "the reader was slower than the events, and there is no spool to wait in"))
+        self.lost = 0
+
+    def fail(self, problem: GossamerError) -> None:
+        """Ends the reader's loop with an error."""
+        self._problem = problem
+        self._notify()
+
+    def close(self) -> None:
+        """Ends the reader's loop once it has read what is there."""
+        self._closed = True
+        self._notify()
+
+    def _notify(self) -> None:
+        if self._wake is not None and not self._wake.done():
+            self._wake.set_result(None)
+
+    # -- the reader's side --------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> "Inbox":
+        if self._entered is not None:
+            await self._entered(self)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        if self._left is not None:
+            self._left(self)
+
+    def __aiter__(self) -> "Inbox":
+        return self
+
+    async def __anext__(self) -> Delivery | Gap:
+        while True:
+            if self.ready:
+                return self._hand(self.ready.popleft())
+            if self.order is not None:
+                self.ready.extend(self.order.due(self._loop.time()))
+            elif self.memory:
+                return self._hand(self._next())
+            if self.ready:
+                continue
+            if self.memory and self.order is not None:
+                self.ready.extend(self.order.offer(self._next(), self._loop.time()))
+            elif self.behind is not None and not self._closed:
+                await self._refill()
+            elif self._problem is not None:
+                raise self._problem
+            elif self._closed:
+                raise StopAsyncIteration
+            else:
+                await self._sleep()
+
+    def _next(self) -> Delivery | Gap:
+        item = self.memory.popleft()
+        if isinstance(item, Delivery):
+            self.size -= len(item.payload)
+        if self.lost and not self.memory:
+            self._lose_no_more()
+        return item
+
+    def _hand(self, item: Delivery | Gap) -> Delivery | Gap:
+        if self.name and isinstance(item, Delivery):
+            self.handed = max(self.handed, item.place)
+            self._outstanding[item.place] = False
+            if self.shelf is not None:
+                self.shelf.advance(self.name, self._acked_to(), self.handed)
+        return item
+
+    async def _sleep(self) -> None:
+        self._wake = self._loop.create_future()
+        patience_s = self.order.wait_s(self._loop.time()) if self.order is not None else None
+        handle = self._loop.call_later(patience_s, self._notify) if patience_s is not None else None
+        try:
+            await self._wake
+        finally:
+            self._wake = None
+            if handle is not None:
+                handle.cancel()
+
+    async def _refill(self) -> None:
+        """Reads on in the spool; says what retention has removed meanwhile."""
+        assert self.shelf is not None
+        assert self.behind is not None
+        first = await self.shelf.first_place()
+        if self.behind + 1 < first:
+            if self.behind > 0 or self.name:
+                self.memory.append(Gap(first - 1 - self.behind, "the spool kept them no longer: raise its budget"))
+            self.behind = first - 1
+        stored, examined = await self.shelf.read(self.behind, [self.topic], REFILL_ITEMS, REFILL_BYTES)
+        for each in stored:
+            item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
+            self.memory.append(item)
+            self.size += len(item.payload)
+        self.behind = None if examined >= self.last_place() else examined
+
+    async def ack(self, item: Delivery | Gap) -> None:
+        """A named subscription goes on behind what was acknowledged, after a restart too."""
+        if not self.name:
+            raise Misuse("only a named subscription remembers what was acknowledged: subscribe with name=…")
+        if isinstance(item, Gap):
+            return
+        self.ack_place(item.place)
+
+    def ack_place(self, place: int) -> None:
+        if place in self._outstanding:
+            self._outstanding[place] = True
+            while self._outstanding and self._outstanding[next(iter(self._outstanding))]:
+                del self._outstanding[next(iter(self._outstanding))]
+        if self.shelf is not None:
+            self.shelf.advance(self.name, self._acked_to(), self.handed)
+
+    def _acked_to(self) -> int:
+        """Everything up to here is done with. Places come in order unless the reader asked for another one."""
+        if not self._outstanding:
+            return self.handed
+        return (min(self._outstanding) if self.order is not None else next(iter(self._outstanding))) - 1
+
+
+def closed_inbox() -> TransportDown:
+    return TransportDown("the node was closed: open another one to read on")

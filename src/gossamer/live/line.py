@@ -1,0 +1,104 @@
+"""What waits to be sent to one peer, whether or not a link to it is up. Everything of one turn of the loop goes in
+one frame: batches form by themselves when there is much to say."""
+
+from collections.abc import Callable, Iterator
+
+from gossamer.core.ids import Peer
+from gossamer.live.book import Book
+from gossamer.live.link import Link
+from gossamer.live.transports import HIGH_WATER
+from gossamer.wire.frame import PART_BYTES, Copy, batch_frame, packed, part_frames
+
+FRAME_SOFT = 256 << 10
+"A frame that has grown this long is sent, and another begun."
+
+
+class Line:
+    """The queue to one peer."""
+
+    __slots__ = (
+        *("acks", "blocked_until_s", "bodies", "copies", "dialing", "dirty", "failures", "large", "link"),
+        *("mentions", "messages", "peer", "size", "transfers", "used"),
+    )
+
+    def __init__(self, peer: Peer) -> None:
+        self.peer = peer
+        self.link: Link | None = None
+        self.copies: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.messages: list[bytes] = []
+        self.large: list[tuple[Copy | None, bytes]] = []
+        self.acks: list[tuple[int, int]] = []
+        "Events of this peer that arrived straight from it: (incarnation, sequence)."
+        self.mentions: dict[Peer, None] = {}
+        "Peers named in what waits: their records go first."
+        self.size = 0
+        self.dirty = False
+        self.dialing = False
+        self.failures = 0
+        self.blocked_until_s = 0.0
+        self.used = True
+        self.transfers = 0
+
+    def flush(self, book: Book, ready: Callable[[list[tuple[int, int]]], bytes]) -> None:
+        """Sends what waits, unless the link is not up or what was sent before has not left yet."""
+        self.dirty = False
+        link = self.link
+        if link is None or link.channel.pending() > HIGH_WATER:
+            return
+        if self.acks:
+            self.messages.append(ready(self.acks))
+            self.acks = []
+        if not self.size and not self.messages:
+            return
+        self.used = True
+        records = [*self._introductions(link, book)]
+        for copies, bodies, messages in self._frames():
+            link.write(batch_frame(records, copies, bodies, messages, link.version))
+            records = []
+        for copy, body in self.large:
+            self.transfers += 1
+            for part in part_frames(self.transfers, body, copy, link.version):
+                link.write(part)
+        self.clear()
+
+    def _introductions(self, link: Link, book: Book) -> Iterator[bytes]:
+        for peer in self.mentions:
+            entry = book.get(peer)
+            if entry is not None and link.introduced.get(peer) != entry.record.version:
+                link.introduced[peer] = entry.record.version
+                yield packed(entry.data)
+
+    def _frames(self) -> Iterator[tuple[list[bytes], list[bytes], list[bytes]]]:
+        if self.size <= FRAME_SOFT:
+            yield self.copies, self.bodies, self.messages
+            return
+        start, size = 0, 0
+        for i, body in enumerate(self.bodies):
+            size += len(body) + len(self.copies[i])
+            if size > FRAME_SOFT:
+                yield self.copies[start : i + 1], self.bodies[start : i + 1], []
+                start, size = i + 1, 0
+        yield self.copies[start:], self.bodies[start:], []
+        start, size = 0, 0
+        for i, message in enumerate(self.messages):
+            size += len(message)
+            if size > FRAME_SOFT:
+                yield [], [], self.messages[start : i + 1]
+                start, size = i + 1, 0
+        yield [], [], self.messages[start:]
+
+    def clear(self) -> None:
+        self.copies, self.bodies, self.messages, self.large = [], [], [], []
+        self.mentions = {}
+        self.size = 0
+
+    def say(self, message: bytes, mentions: tuple[Peer, ...] = ()) -> None:
+        """Queues a message; a very long one goes in parts."""
+        self.size += len(message)
+        for peer in mentions:
+            self.mentions[peer] = None
+        if len(message) > PART_BYTES:
+            self.large.append((None, message))
+        else:
+            self.messages.append(message)

@@ -1,0 +1,217 @@
+"""One stream to a peer: both say hello, then frames. Who does not say who it is, and prove it, is not heard.
+
+A frame that is none, is too large or drips in too slowly ends the link: TCP and TLS lose and change nothing, so
+whoever sends such a frame means to.
+"""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.ids import Peer
+from gossamer.live.metrics import Metrics
+from gossamer.live.transports import Channel
+from gossamer.live.trust import Record, Trust
+from gossamer.wire.frame import (
+    BATCH,
+    EVENT_PARTS_MAX,
+    FRAME_BYTES_MAX,
+    HELLO,
+    OLDEST,
+    PART,
+    VERSION,
+    Batch,
+    Copy,
+    FrameReader,
+    Hello,
+    Part,
+    agree,
+    hello_frame,
+    read_batch,
+    read_hello,
+    read_part,
+)
+
+log = logging.getLogger("gossamer.links")
+
+STRIKES_MAX = 20
+"Messages refused on one link before it is closed."
+UNDER_WAY_MAX = 4
+"Large events that may arrive in pieces at the same time on one link."
+
+
+class Board(Protocol):
+    """What a link asks and tells."""
+
+    me: Peer
+    trust: Trust
+    metrics: Metrics
+    handshake_s: float
+
+    def hello(self) -> Hello: ...
+    def admit(self, data: bytes) -> Record: ...
+    def greeted(self, link: "Link", hello: Hello) -> None: ...
+    def batch(self, link: "Link", batch: Batch) -> None: ...
+    def large(self, link: "Link", copy: Copy | None, body: bytes) -> None: ...
+    def lost(self, link: "Link", why: str) -> None: ...
+    def drained(self, link: "Link") -> None: ...
+
+
+class Link:
+    """Listens to a channel, and tells the switchboard."""
+
+    def __init__(self, board: Board, channel: Channel, dialed: bool) -> None:
+        self.board = board
+        self.channel = channel
+        self.dialed = dialed
+        self.reader = FrameReader()
+        self.peer: Peer | None = None
+        self.name = ""
+        self.role = ""
+        self.version = OLDEST
+        self.introduced: dict[Peer, int] = {}
+        "Records this link has carried, by version."
+        self.closed = False
+        self.ending = False
+        "One side said goodbye: nothing more is sent here, what still comes is heard."
+        self.strikes = 0
+        self.frames = 0
+        self.frames_before = -1
+        self.pieces: dict[int, Pieces] = {}
+        loop = asyncio.get_running_loop()
+        self.up: asyncio.Future[bool] = loop.create_future()
+        "Whether the handshake worked, once that is known."
+        self._deadline = loop.call_later(board.handshake_s, self.refuse, "slow handshake")
+        self.write(hello_frame(board.hello()))
+
+    # -- what the channel tells ---------------------------------------------------------------------------------
+
+    def heard(self, data: bytes) -> None:
+        self.board.metrics.bytes_received += len(data)
+        try:
+            for version, kind, body in self.reader.feed(data):
+                if self.closed:
+                    return
+                self._frame(version, kind, body)
+        except PeerFault as wrong:
+            self.refuse("bad frame" if self.peer is not None else "bad handshake", str(wrong))
+
+    def drained(self) -> None:
+        self.board.drained(self)
+
+    def lost(self, why: str) -> None:
+        if not self.closed:
+            self.closed = True
+            self._settle(False)
+            self.board.lost(self, why)
+
+    # -- frames -------------------------------------------------------------------------------------------------
+
+    def _frame(self, version: int, kind: int, body: memoryview) -> None:
+        self.frames += 1
+        self.board.metrics.frames_received += 1
+        if self.peer is None:
+            if kind != HELLO:
+                raise PeerFault("the first frame is not a hello")
+            self._greet(read_hello(body))
+        elif version != self.version:
+            raise PeerFault(f"a frame of version {version} after {self.version} was agreed")
+        elif kind == BATCH:
+            self.board.batch(self, read_batch(body))
+        elif kind == PART:
+            self._piece(read_part(body))
+        else:
+            raise PeerFault(f"a frame of unknown kind {kind}")
+
+    def _greet(self, hello: Hello) -> None:
+        ours = self.board.hello()
+        self.version = agree((OLDEST, VERSION), (hello.oldest, hello.newest))
+        if hello.network != ours.network:
+            raise PeerFault(f"it belongs to the network {hello.network!r}, we to {ours.network!r}")
+        record = self.board.admit(hello.record)
+        if self.channel.certificate is not None:
+            if not self.board.trust.matches(record, self.board.trust.caller(self.channel.certificate)):
+                raise PeerFault("its record is not that of its certificate")
+        elif self.board.trust.contexts() is not None:
+            raise PeerFault("it has no certificate")
+        if record.peer == self.board.me and hello.role != "client":
+            self.close()  # we called ourselves: a seed may be our own address
+            return
+        self.peer, self.name, self.role = record.peer, record.name, hello.role
+        self.introduced[record.peer] = record.version
+        self.reader.limit = FRAME_BYTES_MAX
+        self._settle(True)
+        self.board.greeted(self, hello)
+
+    def _piece(self, part: Part) -> None:
+        """Puts large events together, within a budget: few at a time, each announced with its size."""
+        if part.start == 0:
+            if len(self.pieces) >= UNDER_WAY_MAX or part.total > EVENT_PARTS_MAX:
+                raise PeerFault("too many large events at once, or one too large")
+            self.pieces[part.transfer] = Pieces(part.copy, part.total)
+        pieces = self.pieces.get(part.transfer)
+        if pieces is None or not pieces.add(part):
+            raise PeerFault("a piece of a large event that fits nowhere")
+        if pieces.whole:
+            del self.pieces[part.transfer]
+            self.board.large(self, pieces.copy, bytes(pieces.body))
+
+    def _settle(self, up: bool) -> None:
+        self._deadline.cancel()
+        if not self.up.done():
+            self.up.set_result(up)
+
+    # -- what the switchboard asks ------------------------------------------------------------------------------
+
+    def write(self, data: bytes) -> None:
+        self.board.metrics.bytes_sent += len(data)
+        self.board.metrics.frames_sent += 1
+        self.channel.write(data)
+
+    def strike(self, reason: str, detail: str) -> None:
+        """Counts a refused message; a peer that goes on sending such loses the link."""
+        self.board.metrics.refuse(reason)
+        log.info("refused a message of %s: %s", self.name, detail)
+        self.strikes += 1
+        if self.strikes >= STRIKES_MAX:
+            self.refuse("too many refusals", detail)
+
+    def refuse(self, reason: str, detail: str = "") -> None:
+        """Ends the link because of what the peer did."""
+        if not self.closed:
+            self.board.metrics.refuse(reason)
+            log.warning("closed the link to %s: %s", self.name or self.channel.where, detail or reason)
+            self.channel.abort()
+            self.lost(reason)
+
+    def close(self) -> None:
+        """Ends the link once everything written has left."""
+        self.ending = True
+        self._settle(False)
+        self.channel.close()
+
+    def drips(self) -> bool:
+        """Asked now and then: whether one and the same frame has been coming in since the last time."""
+        stuck = self.reader.unfinished and self.frames == self.frames_before
+        self.frames_before = self.frames
+        return stuck
+
+
+class Pieces:
+    """A large event on its way in. Pieces come in order: the link keeps it."""
+
+    def __init__(self, copy: Copy | None, total: int) -> None:
+        self.copy = copy
+        self.total = total
+        self.body = bytearray()
+
+    def add(self, part: Part) -> bool:
+        if part.start != len(self.body) or part.total != self.total or len(self.body) + len(part.piece) > self.total:
+            return False
+        self.body += part.piece
+        return len(part.piece) > 0
+
+    @property
+    def whole(self) -> bool:
+        return len(self.body) == self.total

@@ -1,0 +1,370 @@
+"""Links to whomever the node talks with: called on demand, kept, called again, given up, closed.
+
+Invariant: at most one line per peer, and nothing is sent on a link before both ends know who the other is.
+"""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Protocol
+
+from gossamer.core.errors import PeerFault, TransportDown
+from gossamer.core.ids import Peer
+from gossamer.live.book import Book
+from gossamer.live.line import Line
+from gossamer.live.link import Link
+from gossamer.live.metrics import Metrics
+from gossamer.live.transports import Channel, Transport
+from gossamer.live.trust import Record, Trust
+from gossamer.wire.frame import Batch, Copy, Hello
+
+log = logging.getLogger("gossamer.links")
+
+SWEEP_S = 1.0
+DRIP_SWEEPS = 10
+"A frame may take this many sweeps to arrive."
+ATTEMPTS = 3
+BACKOFF_S = 0.15
+BLOCK_S = 0.5
+BLOCK_MAX_S = 30.0
+"A peer that could not be reached is left alone for a while: doubled each time, up to this."
+GREETING_MAX = 256
+"Callers that have not said who they are yet."
+DIALS_MAX = 32
+
+
+class Office(Protocol):
+    """Whom the switchboard tells: the driver."""
+
+    def hello(self) -> Hello: ...
+    def admit(self, data: bytes) -> Record: ...
+    def batch(self, link: Link, batch: Batch) -> None: ...
+    def large(self, link: Link, copy: Copy | None, body: bytes) -> None: ...
+    def peer_up(self, link: Link, hello: Hello) -> None: ...
+    def peer_down(self, peer: Peer) -> None: ...
+    def client_up(self, link: Link) -> None: ...
+    def client_down(self, link: Link) -> None: ...
+    def acknowledge(self, acks: list[tuple[int, int]]) -> bytes: ...
+
+
+class Switchboard:
+    """All links of one node."""
+
+    def __init__(
+        self,
+        me: Peer,
+        office: Office,
+        transport: Transport,
+        trust: Trust,
+        book: Book,
+        metrics: Metrics,
+        *,
+        handshake_s: float = 5.0,
+        dial_s: float = 5.0,
+        idle_s: float = 300.0,
+        queue_bytes: int = 8 << 20,
+        links_max: int = 1000,
+    ) -> None:
+        self.me, self.office, self.transport, self.trust = me, office, transport, trust
+        self.book, self.metrics = book, metrics
+        self.handshake_s, self.dial_s, self.idle_s = handshake_s, dial_s, idle_s
+        self.queue_bytes, self.links_max = queue_bytes, links_max
+        self.lines: dict[Peer, Line] = {}
+        self.links: dict[Link, None] = {}
+        self.dirty: list[Line] = []
+        self.closing = False
+        self.loop = asyncio.get_running_loop()
+        self.flushing = False
+        self.relieved: asyncio.Event = asyncio.Event()
+        "Set when some queue has room again."
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._dials = asyncio.Semaphore(DIALS_MAX)
+        self._idle: dict[Link, float] = {}
+        self._dripping: dict[Link, int] = {}
+        self._sweep = self.loop.call_later(SWEEP_S, self._swept)
+
+    # -- sending ------------------------------------------------------------------------------------------------
+
+    def line(self, peer: Peer) -> Line:
+        line = self.lines.get(peer)
+        if line is None:
+            line = self.lines[peer] = Line(peer)
+        return line
+
+    def touched(self, line: Line) -> None:
+        """Something waits on this line: it leaves at the end of this turn of the loop, or once a link is up."""
+        if line.link is None and not line.dialing:
+            self._call(line)
+        if not line.dirty:
+            line.dirty = True
+            self.dirty.append(line)
+            if not self.flushing:
+                self.flushing = True
+                self.loop.call_soon(self.flush)
+
+    def flush(self) -> None:
+        self.flushing = False
+        dirty, self.dirty = self.dirty, []
+        for line in dirty:
+            line.flush(self.book, self.office.acknowledge)
+
+    def say(self, peers: Iterable[Peer], message: bytes, mentions: tuple[Peer, ...] = ()) -> None:
+        for peer in peers:
+            line = self.line(peer)
+            if line.size > self.queue_bytes:
+                self.metrics.messages_dropped += 1
+                continue
+            line.say(message, mentions)
+            self.touched(line)
+
+    def spread(self, peers: Iterable[Peer], copy: bytes, body: bytes, publisher: Peer, besides: Peer) -> int:
+        """The same copy to several peers, but not back to where it came from; to how many."""
+        size, sent = len(copy) + len(body), 0
+        lines = self.lines
+        for peer in peers:
+            if peer == besides or peer == publisher:
+                continue
+            line = lines.get(peer) or self.line(peer)
+            if line.size > self.queue_bytes:
+                self.metrics.copies_dropped += 1
+                continue
+            line.copies.append(copy)
+            line.bodies.append(body)
+            line.mentions[publisher] = None
+            line.size += size
+            sent += 1
+            if not line.dirty:
+                self.touched(line)
+        self.metrics.copies_sent += sent
+        return sent
+
+    def spread_large(self, peers: Iterable[Peer], copy: Copy, body: bytes, besides: Peer) -> int:
+        sent = 0
+        for peer in peers:
+            if peer in (besides, copy.id.publisher):
+                continue
+            line = self.line(peer)
+            if line.size > 4 * self.queue_bytes:
+                self.metrics.copies_dropped += 1
+                continue
+            line.large.append((copy, body))
+            line.mentions[copy.id.publisher] = None
+            line.size += len(body)
+            sent += 1
+            self.touched(line)
+        self.metrics.copies_sent += sent
+        return sent
+
+    def clogged(self) -> bool:
+        """Whether some queue is half full: whoever publishes should wait."""
+        return any(line.size > self.queue_bytes // 2 for line in self.lines.values() if line.link is not None)
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def answer(self, channel: Channel) -> Link:
+        """Somebody calls."""
+        link = Link(self, channel, dialed=False)
+        self.links[link] = None
+        if self.closing or len(self.links) > self.links_max or self._strangers() > GREETING_MAX:
+            link.refuse("too many callers")
+        return link
+
+    def _strangers(self) -> int:
+        return sum(1 for link in self.links if link.peer is None) if len(self.links) > GREETING_MAX else 0
+
+    async def dial(self, address: str) -> Link:
+        """Calls an address and waits until both know each other."""
+        made: list[Link] = []
+
+        def answer(channel: Channel) -> Link:
+            made.append(Link(self, channel, dialed=True))
+            self.links[made[0]] = None
+            return made[0]
+
+        self.metrics.dials += 1
+        try:
+            async with asyncio.timeout(self.dial_s):
+                await self.transport.dial(address, answer)
+                if await made[0].up:
+                    return made[0]
+        except TimeoutError:
+            if made:
+                made[0].refuse("slow handshake")
+        except TransportDown:
+            self.metrics.dial_failures += 1
+            raise
+        self.metrics.dial_failures += 1
+        raise TransportDown(f"{address} answered, but did not greet us")
+
+    def _call(self, line: Line) -> None:
+        if self.closing or self.loop.time() < line.blocked_until_s:
+            line.clear()
+            return
+        line.dialing = True
+        task = self.loop.create_task(self._reach(line))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _reach(self, line: Line) -> None:
+        try:
+            for attempt in range(ATTEMPTS):
+                if await self._try_addresses(line):
+                    return
+                await asyncio.sleep(BACKOFF_S * 2**attempt * (0.5 + random.random()))
+                if line.link is not None:
+                    return
+            self._give_up(line)
+        finally:
+            line.dialing = False
+
+    async def _try_addresses(self, line: Line) -> bool:
+        entry = self.book.get(line.peer)
+        for address in entry.record.addresses if entry else ():
+            if line.link is not None or self.closing:
+                return True
+            try:
+                async with self._dials:
+                    link = await self.dial(address)
+            except (TransportDown, PeerFault) as wrong:
+                log.debug("%s", wrong)
+                continue
+            if link.peer == line.peer:
+                return True
+            link.close()
+        return line.link is not None
+
+    def _give_up(self, line: Line) -> None:
+        line.failures += 1
+        line.blocked_until_s = self.loop.time() + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
+        line.clear()
+        self.relieved.set()
+        if not self.closing:
+            self.office.peer_down(line.peer)
+
+    # -- what links tell ----------------------------------------------------------------------------------------
+
+    def hello(self) -> Hello:
+        return self.office.hello()
+
+    def admit(self, data: bytes) -> Record:
+        return self.office.admit(data)
+
+    def batch(self, link: Link, batch: Batch) -> None:
+        self.office.batch(link, batch)
+
+    def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
+        self.office.large(link, copy, body)
+
+    def greeted(self, link: Link, hello: Hello) -> None:
+        assert link.peer is not None
+        self.metrics.links += 1
+        if hello.role == "client":
+            self.office.client_up(link)
+            return
+        line = self.line(link.peer)
+        line.failures, line.blocked_until_s = 0, 0.0
+        other = line.link
+        if other is None or other.closed or other.dialed == link.dialed or self._prefers(link):
+            line.link = link
+            if other is not None and not other.closed:
+                self._retire(other)
+        else:
+            self._retire(link)
+        self.office.peer_up(link, hello)
+        self.touched(line)
+
+    def _prefers(self, link: Link) -> bool:
+        """Of two links between the same two nodes, both keep the one the smaller number called."""
+        return link.peer is not None and link.dialed == (self.me < link.peer)
+
+    def _retire(self, link: Link) -> None:
+        """Says goodbye on a link; the other end closes it once it has said all it had to say there."""
+        if not link.ending:
+            link.ending = True
+            link.write(self.bye(link))
+
+    bye: Callable[[Link], bytes]
+    "The goodbye as it travels; set by the driver, who has the codec."
+
+    def said_bye(self, link: Link) -> None:
+        link.ending = True
+        if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
+            line.link = None
+        link.close()
+
+    def lost(self, link: Link, why: str) -> None:
+        self.links.pop(link, None)
+        self._idle.pop(link, None)
+        self._dripping.pop(link, None)
+        if link.peer is None:
+            return
+        self.metrics.links -= 1
+        self.metrics.closed(why)
+        if link.role == "client":
+            self.office.client_down(link)
+            return
+        line = self.lines.get(link.peer)
+        if line is None or line.link is not link:
+            return
+        line.link = None
+        if not link.ending and not self.closing and not line.dialing:
+            self._call(line)  # is it gone, or only the connection? Find out now, not when it is needed
+
+    def drained(self, link: Link) -> None:
+        self.relieved.set()
+        if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
+            line.flush(self.book, self.office.acknowledge)
+
+    # -- now and then -------------------------------------------------------------------------------------------
+
+    def _swept(self) -> None:
+        self._sweep = self.loop.call_later(SWEEP_S, self._swept)
+        for link in tuple(self.links):
+            stuck = self._dripping.get(link, 0) + 1 if link.drips() else 0
+            self._dripping[link] = stuck
+            if stuck >= DRIP_SWEEPS:
+                link.refuse("slow frame")
+        now = time.monotonic()
+        for peer, line in tuple(self.lines.items()):
+            if line.link is None:
+                if not line.dialing and not line.size and self.loop.time() > line.blocked_until_s:
+                    del self.lines[peer]
+            elif line.used:
+                line.used = False
+                self._idle[line.link] = now
+            elif now - self._idle.get(line.link, now) > self.idle_s:
+                self._retire(line.link)
+                line.link = None
+
+    def shut_out(self, peers: Sequence[Peer]) -> None:
+        """Ends every link to these peers, now."""
+        for link in tuple(self.links):
+            if link.peer in peers:
+                link.refuse("revoked")
+        for peer in peers:
+            self.lines.pop(peer, None)
+
+    async def close(self, patience_s: float) -> None:
+        """Says goodbye to everybody, and waits a little for what was said to leave."""
+        self.closing = True
+        self._sweep.cancel()
+        await self.transport.close()
+        self.flush()
+        for link in tuple(self.links):
+            if link.peer is not None and not link.ending:
+                self._retire(link)
+        for task in tuple(self._tasks):
+            task.cancel()
+        deadline = self.loop.time() + patience_s
+        while any(link.channel.pending() for link in self.links) and self.loop.time() < deadline:
+            await asyncio.sleep(0.01)
+        for link in tuple(self.links):
+            link.close()
+        while self.links and self.loop.time() < deadline:
+            await asyncio.sleep(0.005)
+        for link in tuple(self.links):
+            link.channel.abort()
+            link.lost("closing")
+        await asyncio.gather(*self._tasks, return_exceptions=True)
