@@ -23,7 +23,10 @@ Kind: TypeAlias = Literal[
     "crash",
     "start",
     "stop",
+    "alive",
 ]
+"""What a row can tell. `alive` tells only that the node is still there: without it, one that quietly gets nothing could
+not be told from one that was killed."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 Level: TypeAlias = Literal["off", "deliveries", "full", "journal"]
@@ -53,3 +56,12 @@ class Head(Struct, frozen=True):
     run: str
     node: int
     version: int = VERSION
+    name: str = ""
+    incarnation: int = 0
+    "The node's life these rows are from: microseconds of the wall clock at its start."
+    level: Level = "deliveries"
+    host: str = ""
+    "Which clock: nodes with the same text here share one. Empty where nobody knows."
+    offset_us: int | None = None
+    """The node's clock minus its host's monotonic clock. Rows have the time of the wall clock at the node's start plus
+    what the monotonic one has run since, so this says how far the clocks of two nodes of one host differ."""

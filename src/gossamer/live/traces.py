@@ -1,0 +1,226 @@
+"""The trace of a node: rows gathered while it works, one record per turn of its loop, in files sealed by a new name.
+
+A record goes out in one write, so that SIGKILL costs the rows of one turn and no more. A disk that is full stops the
+trace, not the node: what could not be written is counted, missed in `seq` by whoever reads, and tried again later.
+"""
+
+import errno
+import logging
+import os
+import platform
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Misuse
+from gossamer.core.trace import FULL_ONLY, KINDS, Head, Kind, Level
+from gossamer.wire.segment import OPEN, SEALED, opening, records
+
+log = logging.getLogger("gossamer.traces")
+
+SEGMENT_BYTES = 16 * 2**20
+AGE_US = 600_000_000
+PULSE_US = 1_000_000
+"A node that had nothing to tell for so long tells that it is alive."
+AGAIN_US = 1_000_000
+"How long to wait after a write failed before the next is tried."
+ROWS_MAX = 50_000
+"Rows that may wait for the end of a turn; more are written at once."
+DETAIL_MAX = 500
+"Letters of a detail: it may quote a peer, and peers may talk without end."
+
+NOT_KEPT: dict[Level, frozenset[str]] = {
+    "off": frozenset(KINDS),
+    "deliveries": FULL_ONLY,
+    "full": frozenset(),
+    "journal": frozenset(),
+}
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+
+
+def host() -> str:
+    """This machine since it was switched on: nodes that give the same answer share a monotonic clock."""
+    try:
+        booted = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        booted = ""
+    return f"{platform.node()} {booted}".strip()
+
+
+def _now_us() -> int:
+    return time.time_ns() // 1000
+
+
+def encoded(rows: list[tuple[Any, ...]]) -> bytes:
+    """Rows as records; one that cannot be written, such as half a letter quoted from a peer, costs only itself."""
+    try:
+        return records(rows)
+    except (ValueError, OverflowError):
+        return b"".join(part for each in rows if (part := _alone(each)))
+
+
+def _alone(row: tuple[Any, ...]) -> bytes:
+    try:
+        return records([row])
+    except (ValueError, OverflowError):
+        return b""
+
+
+class SegmentWriter:
+    """Writes the rows of one life of a node to `<node>-<incarnation>-<n>.open`, renamed to `.segment` when finished."""
+
+    def __init__(
+        self,
+        folder: Path,
+        head: Head,
+        *,
+        now_us: Callable[[], int] = _now_us,
+        segment_bytes: int = SEGMENT_BYTES,
+        age_us: int = AGE_US,
+    ) -> None:
+        self.folder, self.head = folder, head
+        self.seq = 0
+        "The next row's number: rows that could not be written keep theirs."
+        self.rows_written = self.rows_lost = 0
+        self._now_us, self._segment_bytes, self._age_us = now_us, segment_bytes, age_us
+        self._not_kept = NOT_KEPT[head.level]
+        self._rows: list[tuple[Any, ...]] = []
+        self._file: int | None = None
+        self._path = folder
+        self._bytes = self._number = 0
+        self._opened_us = self._wrote_us = now_us()
+        self._again_us: int | None = None
+        if head.level != "off":
+            self._make_folder()
+
+    def row(
+        self,
+        kind: Kind,
+        at_us: int,
+        peer: int | None = None,
+        topic: str | None = None,
+        publisher: int | None = None,
+        incarnation: int | None = None,
+        sequence: int | None = None,
+        hops: int | None = None,
+        bytes: int | None = None,
+        detail: str | None = None,
+    ) -> None:
+        """Remembers a row for the end of this turn, if the level keeps its kind."""
+        if kind in self._not_kept:
+            return
+        if detail is not None:
+            detail = detail[:DETAIL_MAX]
+        rows = self._rows
+        # A tuple is encoded as a Row is, and costs half as much to make.
+        rows.append((self.seq, at_us, kind, peer, topic, publisher, incarnation, sequence, hops, bytes, detail))
+        self.seq += 1
+        if len(rows) >= ROWS_MAX:
+            self.tick(at_us)
+
+    def tick(self, now_us: int | None = None) -> None:
+        """The turn is over: what it left goes to the file. To be called once a second even if nothing happens."""
+        now = self._now_us() if now_us is None else now_us
+        if not self._rows:
+            if now - self._wrote_us < PULSE_US:
+                return
+            self.row("alive", now)
+        rows, self._rows = self._rows, []
+        if rows:
+            self._write(rows, now)
+            if self._file is not None and (self._bytes >= self._segment_bytes or now - self._opened_us >= self._age_us):
+                self._seal()
+
+    def keep(self, level: Level) -> None:
+        """Another level from now on: in another segment, since a head holds for all of its rows."""
+        if level == self.head.level:
+            return
+        self.tick()
+        self._seal()
+        self.head = replace(self.head, level=level)
+        self._not_kept = NOT_KEPT[level]
+        if level != "off":
+            self._make_folder()
+
+    def close(self) -> None:
+        """Writes what is left and seals the file; the writer may be used on, in another."""
+        if self._again_us is not None:
+            self._again_us = 0  # a last try, however soon
+        self.tick()
+        self._seal()
+
+    def _write(self, rows: list[tuple[Any, ...]], now: int) -> None:
+        if self._again_us is not None and now < self._again_us:
+            self.rows_lost += len(rows)
+            return
+        try:
+            self._append(encoded(rows), now)
+        except OSError as problem:
+            self._fail(problem, len(rows), now)
+            return
+        self.rows_written += len(rows)
+        self._wrote_us = now
+        if self._again_us is not None:
+            self._again_us = None
+            log.warning("traces are written to %s again; %d rows are lost so far", self.folder, self.rows_lost)
+
+    def _append(self, data: bytes, now: int) -> None:
+        """One write, all or nothing: a record cut short in the middle of a file would hide all that follow."""
+        if self._file is None:
+            self._open(now)
+            data = opening(self.head) + data
+        assert self._file is not None
+        if os.write(self._file, data) < len(data):
+            os.ftruncate(self._file, self._bytes)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        self._bytes += len(data)
+
+    def _open(self, now: int) -> None:
+        stem = self.head.name if re.fullmatch(r"\w[\w.-]{0,63}", self.head.name) else str(self.head.node)
+        self.folder.mkdir(parents=True, exist_ok=True)  # gone since, or never made: the disk was full
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
+        while True:
+            path = self.folder / f"{stem}-{self.head.incarnation}-{self._number}{OPEN}"
+            self._number += 1
+            if not path.with_suffix(SEALED).exists():
+                try:
+                    self._file = os.open(path, flags, 0o640)
+                except FileExistsError:  # somebody else's: two nodes of one name
+                    continue
+                self._path, self._bytes, self._opened_us = path, 0, now
+                return
+
+    def _fail(self, problem: OSError, rows: int, now: int) -> None:
+        self.rows_lost += rows
+        if self._again_us is None:
+            log.warning("traces cannot be written to %s (%s): the node goes on without", self.folder, problem.strerror)
+        self._again_us = now + AGAIN_US
+        if self._file is not None and not self._bytes:  # opened, and not even a head in it
+            os.close(self._file)
+            self._file = None
+            self._path.unlink(missing_ok=True)
+            self._number -= 1
+
+    def _seal(self) -> None:
+        if self._file is None:
+            return
+        os.close(self._file)
+        self._file = None
+        try:
+            self._path.rename(self._path.with_suffix(SEALED))
+        except OSError as problem:  # it can be read as it is
+            log.warning("the trace %s could not be sealed: %s", self._path, problem.strerror)
+
+    def _make_folder(self) -> None:
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as problem:
+            if problem.errno not in FULL_DISK:
+                raise Misuse(
+                    f"cannot make the folder for traces {self.folder}: {problem.strerror}; "
+                    "name another, or set the level of traces to off"
+                ) from None

@@ -1,0 +1,106 @@
+"""Trace segments on disk: a magic word, a head, then one record per tick of the node that wrote them.
+
+A record is its length, its CRC and a msgpack list of rows. Whoever is killed while writing leaves a torn tail, and a
+bad disk a flipped bit: a reader takes every record that is whole, and says what it had to leave out.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from struct import Struct as Layout
+from typing import Any, BinaryIO
+from zlib import crc32
+
+import msgspec
+
+from gossamer.core.errors import SpecError
+from gossamer.core.trace import VERSION, Head, Row
+
+MAGIC = b"GOSSAMER"
+OPEN, SEALED = ".open", ".segment"
+"How the name of a file ends that is being written, and of one that is finished."
+RECORD_BYTES_MAX = 64 * 2**20
+"A length above this is damage, not a record."
+ROWS_MAX = 20_000
+"Rows of one record: a tick that has more writes several, so that none comes near the limit of a record."
+
+_PREFIX = Layout("<II")
+_rows = msgspec.msgpack.Decoder(list[Row])
+_head = msgspec.msgpack.Decoder(Head)
+_encoder = msgspec.msgpack.Encoder()
+
+
+def seal(content: bytes) -> bytes:
+    """Content as one record."""
+    return _PREFIX.pack(len(content), crc32(content)) + content
+
+
+def opening(head: Head) -> bytes:
+    """What a segment begins with."""
+    return MAGIC + seal(_encoder.encode(head))
+
+
+def records(rows: Sequence[Any]) -> bytes:
+    """Rows, or tuples of their columns, as records: one, unless they are very many."""
+    if len(rows) <= ROWS_MAX:
+        return seal(_encoder.encode(rows))
+    return b"".join(seal(_encoder.encode(rows[at : at + ROWS_MAX])) for at in range(0, len(rows), ROWS_MAX))
+
+
+class SegmentReader:
+    """Rows of one segment, record by record; afterwards `problem` says what was left out, if anything was."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.problem: str | None = None
+        self.head = Head("", 0)
+
+    def __iter__(self) -> Iterator[list[Row]]:
+        """Raises SpecError if this is no segment at all."""
+        with self.path.open("rb") as file:
+            contents = self._contents(file)
+            self.head = self._read_head(file, contents)
+            for content in contents:
+                try:
+                    yield _rows.decode(content)
+                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
+                    self.problem = f"a record holds no rows ({wrong}) and is left out"
+
+    def _read_head(self, file: BinaryIO, contents: Iterator[bytes]) -> Head:
+        if file.read(len(MAGIC)) != MAGIC:
+            raise SpecError(f"{self.path.name} is not a trace segment")
+        try:
+            head = _head.decode(next(contents))
+        except (StopIteration, msgspec.DecodeError, UnicodeDecodeError):
+            raise SpecError(f"{self.path.name} is a trace segment without a head") from None
+        if head.version > VERSION:
+            raise SpecError(
+                f"{self.path.name} was written by a newer version (traces {head.version}): upgrade to read it"
+            )
+        return head
+
+    def _contents(self, file: BinaryIO) -> Iterator[bytes]:
+        """Contents of the whole records from here on. One damaged record is passed over; after a second in a row, or
+        a length that cannot be, nothing tells where the next would begin."""
+        damaged = 0
+        while damaged < 2 and (prefix := file.read(_PREFIX.size)):
+            at = file.tell() - len(prefix)
+            if len(prefix) < _PREFIX.size:
+                self.problem = f"torn: {len(prefix)} bytes after the last whole record are left out"
+                return
+            length, crc = _PREFIX.unpack(prefix)
+            if not 0 < length <= RECORD_BYTES_MAX:
+                self.problem = f"damaged at byte {at}: the rest is left out"
+                return
+            content = file.read(length)
+            if len(content) < length:
+                left = len(prefix) + len(content)
+                self.problem = f"torn: {left} bytes after the last whole record are left out"
+                return
+            if crc32(content) != crc:
+                damaged += 1
+                self.problem = (
+                    f"damaged at byte {at}: " + ("a record is" if damaged < 2 else "the rest is") + " left out"
+                )
+                continue
+            damaged = 0
+            yield content
