@@ -71,14 +71,10 @@ class Limits(Struct, frozen=True, kw_only=True):
     "Larger events are refused before they are accepted; at most 16 MiB, which every node can take."
     frame_bytes: int = 256 << 10
     "Bytes of messages that go into one frame before it is sent; 4 KiB to 1 MiB."
-    assembly_bytes: int = 32 << 20
-    "Parts of large events held for one peer until they are whole."
-    link_queue_bytes: int = 16 << 20
-    "Bytes waiting to leave on one link; above it, copies for that peer are dropped."
-    links_max: int = 512
+    link_queue_bytes: int = 8 << 20
+    "Bytes waiting to leave for one peer; above it, copies for that peer are dropped."
+    links_max: int = 1_000
     "Links open at once; further callers are turned away."
-    handshakes_max: int = 64
-    "Callers that have not yet proved who they are."
     clients_max: int = 64
     "Clients attached at once."
     inbox_items: int = 1_000
@@ -98,8 +94,6 @@ class Limits(Struct, frozen=True, kw_only=True):
             raise Misuse(f"event_bytes_max must be at most {EVENT_BYTES_MAX} (16 MiB), not {self.event_bytes_max}")
         if not FRAME_BYTES_MIN <= self.frame_bytes <= FRAME_BYTES_MAX:
             raise Misuse(f"frame_bytes must be {FRAME_BYTES_MIN} to {FRAME_BYTES_MAX}, not {self.frame_bytes}")
-        if self.assembly_bytes < self.event_bytes_max:
-            raise Misuse(f"assembly_bytes must hold one event of event_bytes_max ({self.event_bytes_max} bytes)")
 
 
 class Timeouts(Struct, frozen=True, kw_only=True):
@@ -109,10 +103,10 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     "To open a connection."
     handshake_s: float = 5.0
     "To prove a name and say hello, for either side."
-    idle_s: float = 60.0
+    idle_s: float = 300.0
     "A link that carried nothing for so long is closed."
-    ack_s: float = 10.0
-    "A publication nobody acknowledged by then is handed out again."
+    ack_s: float = 2.0
+    "A publication that too few acknowledged by then is spread again; the next time it may take twice as long."
     leave_s: float = 5.0
     "To say goodbye and send what is queued."
 
