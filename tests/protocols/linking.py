@@ -1,6 +1,6 @@
 """One node with super-topic tables, on a search and members that only do as told."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -20,7 +20,7 @@ class Finding:
     """A search that only remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.knows: list[Callable[[Topic], Sequence[Peer]]] = []
+        self.knows: list[tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]] = []
         self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
         self.asked: list[list[Topic]] = []
 

@@ -61,7 +61,7 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
     ],
-    "search": [{"neighbours": 0}, {"ttl": 0}, {"answers": -1}, {"acquaintances": 0}],
+    "search": [{"neighbours": 0}, {"ttl": 0}, {"answers": -1}, {"acquaintances": 0}, {"ttl": 256}, {"answers": 65}],
 }
 
 
@@ -214,10 +214,10 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
     """What may stand in a field of this type after decoding."""
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        plain, meta = inside
+        plain, *_, meta = inside
         if plain is str:
-            return st.sampled_from(TOPICS)  # the only text with a pattern
-        return st.integers(meta.ge, meta.le)
+            return st.sampled_from(TOPICS)  # a topic, or a spelling of one
+        return st.integers(meta.ge, meta.le) if plain is int else anything(plain)
     if origin in (typing.Union, types.UnionType):
         return reduce(st.SearchStrategy.__or__, map(anything, inside))
     if origin is tuple:

@@ -133,3 +133,14 @@ def test_parameters_change_while_running() -> None:
         town.world.give(peer, Tune(".d", Params(links=2, small=32)))
     town.run(5)
     assert all(len(table) == 2 for (table,) in tables(town, ".d").values())
+
+
+def test_a_network_whose_discovery_hides_its_topics_finds_itself_as_well() -> None:
+    def make(me: Peer) -> Stack:
+        return dynamic_node(me, 1, params=Params.live(), spell=lambda topic: topic[::-1].upper())
+
+    town = populated(CHAIN, make=make)
+    event = town.publish(town.members(".d.g")[0], ".d.g")
+    town.run(1)
+    assert town.missing(event, readers(town, ".d.g")) == []
+    assert not town.watch.parasites

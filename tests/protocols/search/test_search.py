@@ -59,13 +59,13 @@ def test_a_member_answers_the_origin_and_relays_nothing() -> None:
 def test_the_dearest_topic_that_can_be_answered_is() -> None:
     node, search = searcher()
     node.step(Subscribe("."), 0)
-    search.knows.append(lambda topic: [40, 41] if topic == ".d" else [])
+    search.knows.append((lambda: [".d"], lambda topic: [40, 41] if topic == ".d" else []))
     assert sent(node.step(Received(3, request()), 0), AnsContact) == [(9, AnsContact(".d", (40, 41)))]
 
 
 def test_an_answer_never_names_the_one_who_asks_and_not_too_many() -> None:
     node, search = searcher(answers=3)
-    search.knows.append(lambda topic: [9, *range(40, 60)])
+    search.knows.append((lambda: [".d"], lambda topic: [9, *range(40, 60)]))
     ((_, answer),) = sent(node.step(Received(3, request()), 0), AnsContact)
     assert answer.peers == (40, 41, 42)  # type: ignore[attr-defined]
 
@@ -74,8 +74,16 @@ def test_found_contacts_are_told_to_those_who_look_and_never_include_oneself() -
     node, search = searcher()
     heard: list[tuple[str, list[Peer]]] = []
     search.found.append(lambda topic, peers: heard.append((topic, list(peers))))
+    search.ask([".d", "."])
     node.step(Received(3, AnsContact(".d", (1, 40, 41))), 0)
     assert heard == [(".d", [40, 41])]
+
+
+def test_an_answer_nobody_asked_for_is_rejected_and_makes_no_acquaintances() -> None:
+    node, search = searcher()
+    (note,) = node.step(Received(3, AnsContact(".d", (40, 41))), 0)
+    assert note.kind == "reject"  # type: ignore[union-attr]
+    assert [*search.acquaintances] == [2, 3, 4, 5]
 
 
 def test_the_neighbourhood_is_bounded_forgets_the_stalest_and_the_dead() -> None:
@@ -132,3 +140,59 @@ def test_one_request_costs_no_more_than_its_hops_and_width_allow_and_each_node_r
     senders = [sender for sender, _ in watch.requests]
     assert all(senders.count(sender) <= neighbours for sender in senders)
     assert {message.ttl for _, message in watch.requests} == {1, 2, 3, 4}
+
+
+# -- hidden names ---------------------------------------------------------------------------------------------------
+
+
+def whispered(topic: str) -> str:
+    return f"hash of {topic[::-1]}"
+
+
+def hiding(me: Peer = 1) -> tuple[Stack, Search]:
+    node = Stack(me, 1, Hierarchy(), Seen())
+    search = Search(node, Params(), whispered)
+    node.step(Started((2, 3, 4)), 0)
+    return node, search
+
+
+def test_topics_travel_as_they_are_spelled_and_answers_are_read_back() -> None:
+    (asking, search), (answering, _) = hiding(1), hiding(9)
+    heard: list[tuple[str, list[Peer]]] = []
+    search.found.append(lambda topic, peers: heard.append((topic, list(peers))))
+    search.ask([".d", "."])
+    ((_, asked), *_) = sent(asking.out.take(), ReqContact)
+    assert asked.wanted == ("hash of d.", "hash of .")  # type: ignore[attr-defined]
+    answering.step(Subscribe("."), 0)
+    ((origin, answer),) = sent(answering.step(Received(3, asked), 0), AnsContact)
+    assert (origin, answer) == (1, AnsContact("hash of .", (9,)))
+    asking.step(Received(9, answer), 0)
+    assert heard == [(".", [9])]
+
+
+def test_who_does_not_know_the_topic_passes_its_spelling_on_unread() -> None:
+    node, search = hiding()
+    node.step(Subscribe(".x"), 0)
+    for _, message in sent(node.step(Received(9, ReqContact(9, 7, ("?", "hash of d."), 3)), 0), ReqContact):
+        assert message == ReqContact(9, 7, ("?", "hash of d."), 2)
+    assert search.spellings == {".x": "hash of x."}
+
+
+def test_a_topic_is_spelled_once() -> None:
+    spoken: list[str] = []
+    node = Stack(1, 1, Hierarchy(), Seen())
+    search = Search(node, Params(), lambda topic: spoken.append(topic) or topic)  # type: ignore[func-returns-value]
+    node.step(Subscribe("."), 0)
+    for nonce in range(5):
+        search.ask([".d"])
+        node.step(Received(9, request(nonce=nonce)), 0)
+    assert spoken == [".d", "."]
+
+
+def test_what_was_asked_for_is_remembered_within_a_bound() -> None:
+    _, search = hiding()
+    for number in range(3000):
+        search.ask([f".n{number}"])
+    assert len(search.sought) == 1000
+    assert search.meant("hash of 9992n.") == ".n2999"
+    assert search.meant("hash of 0n.") is None

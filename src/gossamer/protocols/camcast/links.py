@@ -4,7 +4,7 @@ Invariant: a table never holds this node, never more than `links` entries, and o
 the wanted super-topic, or the nearest ancestor anybody was found in so far.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ NEWS_TO = 3
 class Finder(Protocol):
     """The part of the search this layer uses."""
 
-    knows: list[Callable[[Topic], Sequence[Peer]]]
+    knows: list[tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]]
     found: list[Callable[[Topic, Sequence[Peer]], None]]
 
     def ask(self, wanted: Sequence[Topic]) -> None: ...
@@ -67,7 +67,7 @@ class Links(Layer):
         self.generation = 0
         self.keeps: dict[Topic, int] = {}
         super().__init__(node)
-        search.knows.append(self.known_in)
+        search.knows.append((self.found_topics, self.known_in))
         search.found.append(self.on_found)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -83,6 +83,10 @@ class Links(Layer):
 
     def tables(self, topic: Topic) -> list[list[Peer]]:
         return [table.live() for table in self.by_topic.get(topic, {}).values()]
+
+    def found_topics(self) -> list[Topic]:
+        """The topics this node has links to."""
+        return [t.found for tables in self.by_topic.values() for t in tables.values() if t.found is not None]
 
     def known_in(self, topic: Topic) -> list[Peer]:
         """Members of a topic this node could name to others."""

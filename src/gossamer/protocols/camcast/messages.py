@@ -50,3 +50,7 @@ class Contacts(Struct, frozen=True, tag="camcast.contacts"):
 
 
 Message: TypeAlias = Carry | Probe | Alive | NewProcess | Contacts
+
+MEMBERS_ONLY: tuple[type[Struct], ...] = (NewProcess,)
+"""Only a member (of `below`) says these. A `Carry` may come from a publisher that does not read its topic, `Contacts`
+from members below as well as above, and `Alive` only confirms an entry that was judged when it came."""

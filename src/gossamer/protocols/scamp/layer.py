@@ -4,7 +4,7 @@ Joining, renewing a lease and coming back from isolation are one act: ask the se
 accepted. Whoever is held learns so (`Kept`, then every `Beat`), hence a node that hears no beat is in nobody's view.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -27,7 +27,7 @@ GREET_EVERY = 8
 class Finder(Protocol):
     """The part of the search this layer uses."""
 
-    knows: list[Callable[[Topic], Sequence[Peer]]]
+    knows: list[tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]]
     found: list[Callable[[Topic, Sequence[Peer]], None]]
 
     def ask(self, wanted: Sequence[Topic]) -> None: ...
@@ -67,7 +67,7 @@ class Scamp(Layer):
         "Called when a membership message goes to a peer, so that other layers may send something along."
         super().__init__(node)
         self.headcount = Headcount(node, self, self.params_of)
-        search.knows.append(self.named)
+        search.knows.append((self.views.keys, self.named))
         search.found.append(self.on_found)
 
     def hears(self) -> Mapping[type[Struct], Handler]:

@@ -76,3 +76,6 @@ class Marks(Struct, frozen=True, tag="scamp.marks"):
 
 
 Message: TypeAlias = Join | Accept | Forward | Kept | Gone | Beat | Here | Marks
+
+MEMBERS_ONLY: tuple[type[Struct], ...] = (Join, Accept, Forward, Kept, Beat, Here, Marks)
+"""Only a member says these, or who is about to be one. `Gone` is said by those who are none."""

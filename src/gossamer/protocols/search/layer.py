@@ -4,27 +4,39 @@ Invariant: a node handles each request once, whether or not it is interested in 
 most neighbours + … + neighbours ** ttl messages.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core.draws import SEARCH, distinct, fold
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.stack import Handler, Layer, Stack
-from gossamer.core.topics import Topic
+from gossamer.core.topics import Topic, remember
 from gossamer.parts.seen import Seen
-from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
 
 REQUESTS_REMEMBERED = 1000
+SOUGHT_MAX = 1000
+"Topics asked for whose spelling is remembered, to know what an answer is about."
+
+Spell: TypeAlias = Callable[[Topic], str]
+Knower: TypeAlias = tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]
+"The topics a layer can name members of, and those members."
 
 
 class Search(Layer):
-    """Who can name contacts registers in `knows`; who looks for some registers in `found`."""
+    """Who can name contacts registers in `knows`; who looks for some registers in `found`.
 
-    def __init__(self, node: Stack, params: Params) -> None:
+    `spell` is how topics stand in requests. Who knows a topic can spell it; who does not learns nothing from that."""
+
+    def __init__(self, node: Stack, params: Params, spell: Spell | None = None) -> None:
         self.params = params
-        self.knows: list[Callable[[Topic], Sequence[Peer]]] = []
+        self.spell = spell or (lambda topic: topic)
+        self.spellings: dict[Topic, str] = {}
+        self.sought: dict[str, Topic] = {}
+        self.knows: list[Knower] = []
         self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
         self.acquaintances: dict[Peer, None] = {}
         self.handled = Seen(REQUESTS_REMEMBERED)
@@ -55,12 +67,26 @@ class Search(Layer):
         key = self.node.key(SEARCH, word)
         return [near[i] for i in distinct(key, len(near), self.params.neighbours)]
 
+    def spelled(self, topic: Topic) -> str:
+        known = self.spellings.get(topic)
+        return remember(self.spellings, topic, self.spell(topic)) if known is None else known
+
+    def meant(self, spelled: str) -> Topic | None:
+        """The topic an answer is about, if this node ever asked for it."""
+        return self.sought.get(spelled)
+
     def ask(self, wanted: Sequence[Topic]) -> None:
         """Sends one request for members of any of these topics."""
         if not wanted:
             return
         self.asked += 1
-        request = ReqContact(self.node.me, fold(self.node.now_us, self.asked), tuple(wanted), self.params.ttl)
+        names = tuple(self.spelled(topic) for topic in wanted[:WANTED_MAX])
+        for name, topic in zip(names, wanted):
+            self.sought.pop(name, None)
+            self.sought[name] = topic
+        while len(self.sought) > SOUGHT_MAX:
+            del self.sought[next(iter(self.sought))]
+        request = ReqContact(self.node.me, fold(self.node.now_us, self.asked) >> 1, names, self.params.ttl)
         self.handled.add(EventId(request.origin, 0, request.nonce))
         self.out.send(self.neighbourhood(request.nonce), request)
 
@@ -68,24 +94,34 @@ class Search(Layer):
         self.met(peer)
         if not self.handled.add(EventId(request.origin, 0, request.nonce)):
             return
-        for topic in request.wanted:
-            if peers := self.contacts(topic, besides=request.origin):
-                self.out.send([request.origin], AnsContact(topic, peers))
+        answerable = self.answerable()
+        for name in request.wanted:
+            if name in answerable and (peers := self.contacts(answerable[name], besides=request.origin)):
+                self.out.send([request.origin], AnsContact(name, peers))
                 return
         if request.ttl > 1:
             onward = ReqContact(request.origin, request.nonce, request.wanted, request.ttl - 1)
             self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin)), onward)
 
+    def answerable(self) -> dict[str, Topic]:
+        """The topics this node may be able to name members of, as they are spelled."""
+        known = [*self.node.interest.mine(), *(topic for topics, _ in self.knows for topic in topics())]
+        return {self.spelled(topic): topic for topic in known}
+
     def contacts(self, topic: Topic, besides: Peer) -> tuple[Peer, ...]:
         """Members of a topic this node can name, itself first if it is one."""
         mine = [self.node.me] if self.node.interest.takes_part(topic) else []
-        named = dict.fromkeys([*mine, *(peer for know in self.knows for peer in know(topic))])
+        named = dict.fromkeys([*mine, *(peer for _, peers in self.knows for peer in peers(topic))])
         named.pop(besides, None)
         return tuple(named)[: self.params.answers]
 
     def on_ans_contact(self, peer: Peer, answer: AnsContact) -> None:
+        topic = self.meant(answer.topic)
+        if topic is None:
+            self.out.note("reject", peer=peer, detail="an answer nobody asked for")
+            return
         self.met(peer)
         for each in answer.peers:
             self.met(each)
         for hearer in self.found:
-            hearer(answer.topic, [each for each in answer.peers if each != self.node.me])
+            hearer(topic, [each for each in answer.peers if each != self.node.me])

@@ -3,6 +3,7 @@
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
+from gossamer.protocols.search.messages import PEERS_MAX, TTL_MAX
 
 
 class Params(Struct, frozen=True, kw_only=True):
@@ -18,3 +19,5 @@ class Params(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if self.neighbours < 1 or self.ttl < 1 or self.answers < 1 or self.acquaintances < 1:
             raise Misuse("neighbours, ttl, answers and acquaintances must each be at least 1")
+        if self.ttl > TTL_MAX or self.answers > PEERS_MAX:
+            raise Misuse(f"ttl must be at most {TTL_MAX} and answers at most {PEERS_MAX}: nobody would hear of more")

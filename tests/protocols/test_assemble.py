@@ -1,0 +1,79 @@
+"""What messages say of peers, for a driver that judges peers before the machine hears of them."""
+
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Received, Started, Subscribe
+from gossamer.core.topics import Topic
+from gossamer.protocols.assemble import DYNAMIC_MESSAGES, MEMBERS_ONLY, claims, dynamic_node, introduces, meaning
+from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols.scamp.layer import Scamp
+from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
+from gossamer.protocols.search.messages import AnsContact, ReqContact
+from protocols.dynamics import layer
+from protocols.member import LEASE, One
+
+SENDER: Peer = 7
+EVENT = Event(EventId(9, 0, 1), ".d")
+
+# a message · what it claims when SENDER says it · whom it names
+SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
+    (Join(".d", SENDER, 1, 3, LEASE), ((".d", SENDER),), (SENDER,)),
+    (Join(".d", 5, 1, 3, LEASE), ((".d", 5), (".d", SENDER)), (5,)),
+    (Accept(".d", 1), ((".d", SENDER),), ()),
+    (Forward(".d", 5, 1, 3, LEASE), ((".d", 5), (".d", SENDER)), (5,)),
+    (Kept(".d"), ((".d", SENDER),), ()),
+    (Gone(".d"), (), ()),
+    (Gone(".d", 5), ((".d", 5),), (5,)),
+    (Beat(".d"), ((".d", SENDER),), ()),
+    (Here(".d"), ((".d", SENDER),), ()),
+    (Marks(".d", 1, b"abcd", None, True), ((".d", SENDER),), ()),
+    (Carry(Carried(EVENT)), (), (9,)),
+    (Probe(1, ".d"), (), ()),
+    (Alive(1), (), ()),
+    (NewProcess(".", ".d", ".", 2), ((".d", SENDER),), ()),
+    (Contacts(".d", ".", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
+    (ReqContact(5, 1, (".d",), 3), (), (5,)),
+    (AnsContact(".d", (4, 5)), (), (4, 5)),
+]
+
+
+def test_every_message_is_judged_here() -> None:
+    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES}
+
+
+@pytest.mark.parametrize(("message", "claimed", "named"), SAID, ids=lambda each: type(each).__name__)
+def test_what_a_message_claims_and_whom_it_names(message: Struct, claimed: Any, named: Any) -> None:
+    assert claims(message, SENDER) == claimed
+    assert introduces(message) == named
+
+
+def test_what_only_members_say_claims_that_its_sender_is_one() -> None:
+    for message, _, _ in SAID:
+        if type(message) in MEMBERS_ONLY:
+            assert SENDER in [peer for _, peer in claims(message, SENDER)], message
+
+
+def test_an_answer_claims_members_of_the_topic_this_node_asked_for_and_of_no_other() -> None:
+    node = dynamic_node(1, 1, spell=lambda topic: f"hash of {topic}")
+    node.step(Started((2,)), 0)
+    node.step(Subscribe(".d"), 0)
+    meant = meaning(node)
+    assert claims(AnsContact("hash of .d", (4, 5)), SENDER, meant) == ((".d", 4), (".d", 5))
+    assert claims(AnsContact("hash of .x", (4, 5)), SENDER, meant) == ()
+
+
+@pytest.mark.parametrize("message", [message for message, claimed, _ in SAID if not claimed], ids=str)
+def test_a_message_that_claims_nothing_makes_nobody_known(message: Struct) -> None:
+    """Or the driver would let peers in unjudged. An answer to a search claims what its asker reads in it."""
+    one = One()
+    one.take(Subscribe(".d"))
+    scamp = layer(one.node, Scamp)
+    if type(message) is not AnsContact:
+        one.take(Received(SENDER, message))
+    assert [*scamp.about("."), *scamp.about(".d")] == []
+    assert not any(peers for tables in one.node.spread.links.tables(".d") for peers in tables)  # type: ignore[attr-defined]
