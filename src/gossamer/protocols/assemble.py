@@ -32,7 +32,11 @@ DYNAMIC_MESSAGES: tuple[type[Struct], ...] = (
 "What a dynamic node hears: the types its codec must speak."
 
 
-MEMBERS_ONLY = frozenset((*search_messages.MEMBERS_ONLY, *scamp_messages.MEMBERS_ONLY, *camcast_messages.MEMBERS_ONLY))
+MEMBERS_ONLY: tuple[type[Struct], ...] = (
+    *search_messages.MEMBERS_ONLY,
+    *scamp_messages.MEMBERS_ONLY,
+    *camcast_messages.MEMBERS_ONLY,
+)
 "Messages that only a process that may read the topic they are about may say."
 
 Claim: TypeAlias = tuple[Topic, Peer]
