@@ -13,6 +13,7 @@ COMMANDS = {
     "simulate": "one run of an experiment, told as a story",
     "sweep": "every point and run of an experiment, on Spark",
     "reproduce": "every table, figure and headline claim of a paper",
+    "keys": "who may join, publish and subscribe",
     "experiments": "the experiments that come with the package",
     "config": "a node's settings: write, check, show",
 }

@@ -1,0 +1,262 @@
+"""gossamer keys: who may join, publish and subscribe."""
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+
+from gossamer.core.errors import Misuse
+from gossamer.core.ids import peer_of
+from gossamer.live.keys import files
+from gossamer.live.keys.folder import KEY, read_papers
+from gossamer.live.keys.ledger import Issued
+from gossamer.live.keys.network import DAYS, Network, state
+
+network = click.argument("net", type=click.Path(path_type=Path))
+as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
+node = click.option("--node", required=True, metavar="NAME", help="The node's name, which it keeps for life.")
+days = click.option("--days", type=int, default=DAYS, show_default=True, help="How long the grant is good.")
+passphrase = click.option(
+    "--passphrase-file", type=click.Path(path_type=Path), help="Opens authority.key, if it is encrypted."
+)
+
+
+@click.group(
+    "keys", epilog="Example: gossamer keys init net && gossamer keys grant net --node node-7 --publish .soccer"
+)
+def command() -> None:
+    """Who may join, publish and subscribe.
+
+    NET is the network's folder: it holds the authority's key, so keep it away from the nodes. Each node needs its own
+    folder, NET/nodes/NAME, and nothing else.
+    """
+
+
+@command.command(epilog="Example: gossamer keys init net")
+@network
+@click.option("--name", help="What the network is called; the folder's name otherwise.")
+@click.option("--passphrase-file", type=click.Path(path_type=Path), help="Encrypts authority.key with what it holds.")
+def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
+    """Make a network: an authority, and nobody in it yet."""
+    made = Network.init(net, name, read_passphrase(passphrase_file))
+    click.echo(f"{net} is the network {made.id}. Next: gossamer keys grant {net} --node NAME --publish .topic")
+
+
+@command.command(epilog="Example: gossamer keys grant net --node node-7 --publish .soccer --subscribe .soccer")
+@network
+@node
+@click.option("--publish", multiple=True, metavar="TOPIC", help="May publish on it and below (repeatable).")
+@click.option("--subscribe", multiple=True, metavar="TOPIC", help="May subscribe to it and below (repeatable).")
+@click.option("--owner", help="Who runs the node: no view holds more than a quarter of one owner's.")
+@days
+@click.option("--new-key", is_flag=True, help="Give the node a new key too.")
+@passphrase
+@as_json
+def grant(
+    net: Path,
+    node: str,
+    publish: tuple[str, ...],
+    subscribe: tuple[str, ...],
+    owner: str | None,
+    days: int,
+    new_key: bool,
+    passphrase_file: Path | None,
+    as_json: bool,
+) -> None:
+    """Let a node in, or give it a new grant.
+
+    A node that has a grant keeps its key, and its topics and owner unless others are given. A running node takes the
+    new grant on SIGHUP, once its folder is where the node reads it.
+    """
+    of = Network(net, read_passphrase(passphrase_file))
+    tell_issued(of, of.grant(node, publish, subscribe, owner=owner, days=days, new_key=new_key), as_json)
+
+
+@command.command(epilog="Example: gossamer keys rotate net --node node-7")
+@network
+@node
+@days
+@passphrase
+@as_json
+def rotate(net: Path, node: str, days: int, passphrase_file: Path | None, as_json: bool) -> None:
+    """Give a node a new key.
+
+    Its topics and owner stay, and what it signed with the old key stays good; revoke that key if it was stolen.
+    """
+    of = Network(net, read_passphrase(passphrase_file))
+    if node not in [issued.node for issued, _ in of.nodes()]:
+        raise Misuse(f"{node} has no key to replace: let it in with gossamer keys grant {net} --node {node}")
+    tell_issued(of, of.grant(node, days=days, new_key=True), as_json)
+
+
+@command.command(epilog="Example: gossamer keys revoke net --node node-7")
+@network
+@click.option("--node", metavar="NAME", help="All keys this node has had so far.")
+@click.option("--key", metavar="FINGERPRINT", help="Only this key: 8 letters or more of its fingerprint.")
+@passphrase
+@as_json
+def revoke(net: Path, node: str | None, key: str | None, passphrase_file: Path | None, as_json: bool) -> None:
+    """Shut a node out for good.
+
+    The list of revoked keys goes into every node's folder; one node that is told (SIGHUP) tells all others.
+    """
+    of = Network(net, read_passphrase(passphrase_file))
+    fresh, version = of.revoke(node, key), of.revocations().version
+    if as_json:
+        tell_json({"version": version, "revoked": [{"node": each.node, "key": each.key.hex()} for each in fresh]})
+        return
+    for each in fresh:
+        click.echo(f"revoked {each.key.hex()[:16]} of {each.node}")
+    click.echo(f"The list is now version {version}: tell one running node, with SIGHUP.")
+
+
+@command.command("list", epilog="Example: gossamer keys list net")
+@network
+@as_json
+def list_(net: Path, as_json: bool) -> None:
+    """Everybody who was let in, with what they may do."""
+    of = Network(net)
+    rows = [row(issued, worth) for issued, worth in of.nodes()]
+    if as_json:
+        tell_json(rows)
+    elif not rows:
+        click.echo(f"Nobody yet: gossamer keys grant {net} --node NAME --publish .topic")
+    else:
+        show_table(rows)
+
+
+@command.command(epilog="Example: gossamer keys show net/nodes/node-7")
+@click.argument("folder", type=click.Path(path_type=Path))
+@as_json
+def show(folder: Path, as_json: bool) -> None:
+    """What is in a node's folder."""
+    papers = read_papers(folder)
+    issued = Issued.of(papers.grant, papers.authority)
+    told = row(issued, state(issued, papers.revocations.keys, time.time())) | {
+        "network": papers.grant.network,
+        "authority": issued.authority,
+        "trusts": [each.hex() for each in papers.authorities.keys],
+        "revoked_version": papers.revocations.version,
+        "revoked_keys": len(papers.revocations.revoked),
+        "has_key": (folder / KEY).exists(),
+    }
+    if as_json:
+        tell_json(told)
+        return
+    for name, value in told.items():
+        shown = day(value) if name in ("not_before_s", "not_after_s") else value
+        click.echo(f"{name.removesuffix('_s').replace('_', ' '):16} {words(shown)}")
+
+
+@command.command("rotate-authority", epilog="Example: gossamer keys rotate-authority net")
+@network
+@passphrase
+def rotate_authority(net: Path, passphrase_file: Path | None) -> None:
+    """Make a second authority, which issues from now on.
+
+    Nodes must know it before they meet its first grant, so bring the folders out now, and refresh after that.
+    """
+    Network(net, read_passphrase(passphrase_file)).rotate_authority()
+    click.echo(f"Two authorities. Next: bring the folders in {net}/nodes to their nodes and reload them (SIGHUP);")
+    click.echo(f"then gossamer keys refresh {net}, again with a reload; then gossamer keys retire-authority {net}.")
+
+
+@command.command(epilog="Example: gossamer keys refresh net")
+@network
+@passphrase
+@as_json
+def refresh(net: Path, passphrase_file: Path | None, as_json: bool) -> None:
+    """Bring every node's folder up to date.
+
+    The authorities, the list of revoked keys, and new grants for what an authority signed that will retire.
+    """
+    again = Network(net, read_passphrase(passphrase_file)).refresh()
+    if as_json:
+        tell_json({"issued": again})
+        return
+    click.echo(
+        f"issued again: {', '.join(again) or 'nothing'}. Bring the folders to their nodes and reload them (SIGHUP)."
+    )
+
+
+@command.command("retire-authority", epilog="Example: gossamer keys retire-authority net")
+@network
+@passphrase
+def retire_authority(net: Path, passphrase_file: Path | None) -> None:
+    """Drop the older of two authorities, key and all."""
+    Network(net, read_passphrase(passphrase_file)).retire_authority()
+    click.echo(f"One authority. Bring the folders in {net}/nodes to their nodes and reload them (SIGHUP).")
+
+
+def read_passphrase(path: Path | None) -> bytes | None:
+    if path is None:
+        return None
+    if not (found := files.read(path).rstrip(b"\r\n")):
+        raise Misuse(f"{path} is empty: write the passphrase into it")
+    return found
+
+
+def row(issued: Issued, worth: str) -> dict[str, Any]:
+    return {
+        "node": issued.node,
+        "state": worth,
+        "peer": peer_of(issued.node),
+        "fingerprint": issued.fingerprint.hex(),
+        "publish": issued.publish,
+        "subscribe": issued.subscribe,
+        "not_before_s": issued.not_before_s,
+        "not_after_s": issued.not_after_s,
+        "owner": issued.owner,
+    }
+
+
+def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
+    there = of.folder_of(issued.node)
+    if as_json:
+        tell_json(row(issued, "good") | {"folder": str(there)})
+        return
+    may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
+    click.echo(f"{issued.node} may {' and '.join(may)} until {day(issued.not_after_s)}; all it needs is in {there}")
+    if not (there / KEY).exists():
+        click.echo(f"{KEY} is not there: put the other files beside it, wherever it is now.")
+
+
+def tell_json(value: Any) -> None:
+    click.echo(msgspec.json.encode(value).decode())
+
+
+def show_table(rows: Sequence[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner"):
+        table.add_column(name, no_wrap=name in ("node", "state", "key", "until"))
+    for each in rows:
+        key, until = each["fingerprint"][:16], day(each["not_after_s"])[:10]
+        cells = (
+            each["node"],
+            each["state"],
+            key,
+            words(each["publish"]),
+            words(each["subscribe"]),
+            until,
+            each["owner"],
+        )
+        table.add_row(*map(escape, cells))
+    Console().print(table)
+
+
+def words(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(value) if isinstance(value, list | tuple) else str(value)
+
+
+def day(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -1,0 +1,207 @@
+"""A node's ring of keys: what the network's authority signed is believed, and nothing else."""
+
+import logging
+import ssl
+import time
+from collections.abc import Sequence
+from functools import partial
+from hashlib import blake2b, sha256
+from pathlib import Path
+
+import msgspec
+from msgspec.structs import replace
+
+from gossamer.core.errors import Misuse, PeerFault
+from gossamer.core.ids import Peer, peer_of
+from gossamer.core.topics import Topic
+from gossamer.live.keys import files, tls
+from gossamer.live.keys.certificates import caller
+from gossamer.live.keys.folder import REVOKED, Papers, read_papers, read_signer
+from gossamer.live.keys.grants import Grant, open_grant
+from gossamer.live.keys.revoked import Revocations, open_revocations
+from gossamer.live.keys.signing import fingerprint, text, verify
+from gossamer.live.keys.standing import Held, Memory, Standing
+from gossamer.live.trust import Act, Caller, Record, Stranger, decode_record
+from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, prove
+
+log = logging.getLogger("gossamer.keys")
+_encoder = msgspec.msgpack.Encoder()
+
+
+class Keyring:
+    """`live.trust.Trust` from a node's folder. Never needs the authority's key, nor the network's folder."""
+
+    def __init__(self, papers: Papers, now_s: float) -> None:
+        self.name = papers.grant.node
+        self.peer: Peer = peer_of(self.name)
+        self._standing = Standing()
+        self._grants: Memory[Held] = Memory()
+        self._records: Memory[tuple[Record, Held]] = Memory()
+        self._proofs = Proofs()
+        self._revocations, self._revoked = papers.revocations, papers.revoked
+        self._take(papers, now_s)
+        self._door, _ = self._contexts
+        tls.follow(self._door, lambda: self._contexts[0])
+
+    @classmethod
+    def load(cls, folder: Path | str, now_s: float | None = None) -> "Keyring":
+        return cls(read_papers(Path(folder)), time.time() if now_s is None else now_s)
+
+    def reload(self, now_s: float | None = None) -> None:
+        """Takes what the folder holds now; Misuse if that is no good, and all but a newer list stays as it was."""
+        papers = read_papers(self._papers.folder)
+        if (papers.grant.node, papers.grant.network) != (self.name, self.grant.network):
+            raise Misuse(f"{papers.folder} is now of {papers.grant.node}, not of {self.name}: start that node instead")
+        if papers.revocations.version > self._revocations.version:
+            self._revocations, self._revoked = papers.revocations, papers.revoked
+        elif papers.revoked != self._revoked:
+            self._keep_list()
+        self._take(papers, time.time() if now_s is None else now_s)
+
+    def _take(self, papers: Papers, now_s: float) -> None:
+        signer, contexts = read_signer(papers), tls.contexts(papers)
+        refuse_unusable(papers.grant, self._revocations, now_s)
+        self._papers, self._signer, self._contexts = papers, signer, contexts
+        self._grants.clear()
+        self._records.clear()
+        self._standing.keep_only(papers.authorities.keys)
+        self._own = Held.of(papers.grant, papers.authority)
+        self._standing.add(self.peer, self._own)
+
+    @property
+    def grant(self) -> Grant:
+        """What this node may do."""
+        return self._papers.grant
+
+    def contexts(self) -> tuple[ssl.SSLContext, ssl.SSLContext]:
+        return self._door, self._contexts[1]
+
+    def caller(self, der: bytes) -> Caller:
+        found = caller(der)
+        if self.is_revoked(found.key):
+            raise PeerFault(f"the key of {found.name} is revoked")
+        return found
+
+    def is_revoked(self, key: bytes) -> bool:
+        """Whether a public key (raw) is worth nothing any more: a link that was proved by it is to be closed."""
+        return fingerprint(key) in self._revocations.keys
+
+    # -- records ------------------------------------------------------------------------------------------------
+
+    def record(self, addresses: Sequence[str], version: int) -> bytes:
+        bare = Record(self.name, tuple(addresses), version, self._papers.sealed)
+        return _encoder.encode(replace(bare, signature=self._signer.sign(record_text(bare))))
+
+    def admit(self, data: bytes, now_s: float) -> Record:
+        question = sha256(data).digest()
+        record, held = self._records.get(question) or self._records.put(question, self._genuine(data))
+        if not held.grant.in_date(now_s):
+            raise PeerFault(f"the grant of {record.name} is out of date")
+        if held.fingerprint in self._revocations.keys:
+            raise PeerFault(f"the key of {record.name} is revoked")
+        self._standing.add(record.peer, held)
+        return record
+
+    def _genuine(self, data: bytes) -> tuple[Record, Held]:
+        record = decode_record(data)
+        if _encoder.encode(record) != data:
+            raise PeerFault(f"a record of {record.name} in a spelling of its own")
+        held = self._held(record.grant)
+        if (held.grant.network, held.grant.node) != (self.grant.network, record.name):
+            raise PeerFault(f"a record of {record.name} with the grant of {held.grant.node} in {held.grant.network}")
+        if not verify(held.grant.key, record.signature, record_text(record)):
+            raise PeerFault(f"a record of {record.name} that it did not sign")
+        return record, held
+
+    def _held(self, sealed: bytes) -> Held:
+        question = sha256(sealed).digest()
+        known = self._grants.get(question)
+        return known or self._grants.put(question, Held.of(*open_grant(sealed, self._papers.authorities)))
+
+    def matches(self, record: Record, caller: Caller) -> bool:
+        keys = [each.grant.key for each in self._standing.of(record.peer)]
+        return record.name == caller.name and caller.key in keys and not self.is_revoked(caller.key)
+
+    # -- grants -------------------------------------------------------------------------------------------------
+
+    def _is_good(self, held: Held, now_s: float) -> bool:
+        return held.grant.in_date(now_s) and held.fingerprint not in self._revocations.keys
+
+    def may(self, peer: Peer, act: Act, topic: Topic, now_s: float) -> bool:
+        grants = self._standing.of(peer) if peer != self.peer else (self._own,)
+        return any(
+            held.grant.covers(act, topic) and self._is_good(held, now_s)
+            for held in grants
+            if held.fingerprint == grants[0].fingerprint
+        )
+
+    def owner(self, peer: Peer) -> str:
+        return next((held.grant.owner for held in self._standing.of(peer)), "")
+
+    # -- proofs -------------------------------------------------------------------------------------------------
+
+    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
+        batches = [leaves[i : i + BATCH_MAX] for i in range(0, len(leaves), BATCH_MAX)]
+        return [proof for batch in batches for proof in prove(batch, self._signer.short, self._signer.sign)]
+
+    def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
+        if proof is None:
+            raise PeerFault("an event without its publisher's proof")
+        grants = self._standing.of(publisher) if publisher != self.peer else (self._own, *self._standing.of(publisher))
+        signed_by = [held for held in grants if held.short == proof.key]
+        if not signed_by:
+            raise Stranger(f"an event by key {proof.key.hex()}, of which no record was admitted")
+        node, key = signed_by[0].grant.node, signed_by[0].grant.key
+        if not any(self._is_good(held, now_s) for held in signed_by):
+            raise PeerFault(f"an event of {node} by a key that is revoked or out of date")
+        if not self._proofs.holds(leaf, proof, partial(verify, key), key):
+            raise PeerFault(f"an event that {node} did not sign")
+
+    def spell(self, topic: Topic) -> str:
+        return (
+            "#" + blake2b(topic.encode(), digest_size=16, key=self._papers.secret, person=b"gossamer topic").hexdigest()
+        )
+
+    # -- revocation ---------------------------------------------------------------------------------------------
+
+    def revocations(self) -> tuple[int, bytes]:
+        version = self._revocations.version
+        return version, self._revoked if version else b""
+
+    def revoke(self, data: bytes) -> list[Peer]:
+        if data == self._revoked:
+            return []
+        found = open_revocations(data, self._papers.authorities)
+        if found.network != self.grant.network:
+            raise PeerFault(f"a revocation list of {found.network}")
+        if found.version <= self._revocations.version:
+            return []
+        self._revocations, self._revoked = found, data
+        self._keep_list()
+        return [peer for peer in dict.fromkeys(peer_of(each.node) for each in found.revoked) if self._is_out(peer)]
+
+    def _is_out(self, peer: Peer) -> bool:
+        """Whether the newest key of a peer is revoked, as far as one knows."""
+        newest = self._own if peer == self.peer else next(iter(self._standing.of(peer)), None)
+        return newest is None or newest.fingerprint in self._revocations.keys
+
+    def _keep_list(self) -> None:
+        try:
+            files.write(self._papers.folder / REVOKED, self._revoked)
+        except Misuse as trouble:  # it counts nevertheless, and comes again after a restart
+            log.warning("the list of revoked keys is not kept: %s", trouble)
+
+
+def record_text(record: Record) -> bytes:
+    """What a node signs: all of its record but the signature."""
+    return text(b"record", _encoder.encode((record.name, record.addresses, record.version, record.grant)))
+
+
+def refuse_unusable(grant: Grant, revocations: Revocations, now_s: float) -> None:
+    """A node whose grant nobody would accept is better told than started."""
+    again = f"gossamer keys grant NETWORK --node {grant.node}"
+    if fingerprint(grant.key) in revocations.keys:
+        raise Misuse(f"the key of {grant.node} is revoked: give it another with {again} --new-key")
+    if not grant.in_date(now_s):
+        when = "has expired" if now_s > grant.not_after_s else "is not valid yet"
+        raise Misuse(f"the grant of {grant.node} {when}: renew it with {again}, or set this machine's clock right")

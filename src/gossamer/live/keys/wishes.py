@@ -1,0 +1,57 @@
+"""What people may ask of an authority, checked: a sentence for every wish that cannot be granted."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from gossamer.core.errors import Misuse
+from gossamer.core.topics import topic
+from gossamer.live.keys.grants import TOPICS_MAX
+from gossamer.live.keys.ledger import Issued
+from gossamer.live.trust import Name
+
+NETWORK_MAX, NODE_MAX, OWNER_MAX = 40, 64, 64
+DAYS_MAX = 36_500
+
+
+def named(name: str, longest: int, what: str, option: str) -> str:
+    try:
+        if len(name) <= longest:
+            return msgspec.convert(name, Name)
+    except msgspec.ValidationError:
+        pass
+    raise Misuse(
+        f"{name[:80]!r} is no name for a {what}: give {option} with letters, digits, dots, - and _, "
+        f"{longest} at most, a letter or digit first"
+    )
+
+
+def validity(days: float, now_s: float) -> tuple[int, int]:
+    if not 0 < days <= DAYS_MAX:
+        raise Misuse(f"--days must be between 1 and {DAYS_MAX:,}, not {days}")
+    return int(now_s), int(now_s + days * 86400)
+
+
+def topics(names: Iterable[str]) -> tuple[str, ...]:
+    checked = tuple(dict.fromkeys(map(topic, names)))
+    if len(checked) > TOPICS_MAX:
+        raise Misuse(f"a grant names {TOPICS_MAX} topics at most: grant topics above them")
+    return checked
+
+
+def label(owner: str) -> str:
+    if len(owner) > OWNER_MAX or not owner.isprintable():
+        raise Misuse(f"--owner {owner[:80]!r} is not a label: use {OWNER_MAX} printable characters at most")
+    return owner
+
+
+def chosen(entries: Iterable[Issued], node: str | None, key: str | None) -> list[Issued]:
+    """What was issued to a node, to one key, or to one key of a node."""
+    found = [each for each in entries if node is None or each.node == node]
+    if not found or (node is None and key is None):
+        raise Misuse(f"no key was ever issued to {node}: see gossamer keys list" if node else "give --node or --key")
+    if key is not None:
+        found = [each for each in found if each.fingerprint.hex().startswith(key.lower())]
+        if len(key) < 8 or len({each.key for each in found}) != 1:
+            raise Misuse(f"{key!r} is not the fingerprint of one key: give at least 8 letters of one that was issued")
+    return found
