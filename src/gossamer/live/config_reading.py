@@ -115,7 +115,7 @@ class Said:
         everywhere = list(_names(self.fields))
         namesakes = [name for name in everywhere if name.endswith(f".{key}")]
         near = [joined(where, each) for each in get_close_matches(key, fields, 1)]
-        near = near or namesakes or get_close_matches(joined(where, key), everywhere, 1)
+        near = near or namesakes or get_close_matches(joined(where, key), everywhere, 1, 0.85)
         if near:
             return f"did you mean {spell(near[0])}?"
         return f"{where or 'a node'} has {', '.join(fields)}"

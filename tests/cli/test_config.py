@@ -1,0 +1,130 @@
+"""gossamer config: a node's settings, before it starts."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from cli.running import gossamer
+from gossamer.cli.config import toml
+from gossamer.live.config import Config, load
+
+TEXT = """
+name = "node-7"
+keys = "keys"
+bind = "0.0.0.0:7400"
+advertise = ["node-7.example:7400"]
+seeds = ["seed.example:7400"]
+subscribe = [".soccer"]
+publish = [".soccer.italy"]
+
+[spool]
+folder = "spool"
+durability = "disk"
+
+[trace]
+folder = "traces"
+
+[topics.".soccer.italy"]
+electors = 12
+
+[hierarchy]
+parents = {".soccer.italy" = [".italy"]}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "node.toml"
+    path.write_text(TEXT)
+    return path
+
+
+def test_a_fine_file_is_answered_in_one_line_that_says_what_will_happen(file: Path) -> None:
+    said = gossamer("config", "check", file)
+    assert (said.exit_code, said.stderr) == (0, "")
+    folder = file.parent
+    assert said.stdout == (
+        f"{file} is fine: node-7 takes calls at 0.0.0.0:7400, with TLS, joins through seed.example:7400, "
+        f"subscribes to .soccer, publishes on .soccer.italy, spools to {folder / 'spool'} (disk), "
+        f"traces deliveries to {folder / 'traces'}, serves metrics at 127.0.0.1:0.\n"
+    )
+
+
+def test_a_node_that_was_told_little_says_what_it_will_not_do(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text('name = "n"\n[metrics]\nbind = "off"')
+    said = gossamer("config", "check", tmp_path / "small.toml")
+    assert said.stdout.endswith(
+        "is fine: n takes calls at 127.0.0.1:7400, without keys, so on this machine only, waits for others (no seeds), "
+        "subscribes to nothing by itself, spools in memory, leaves no traces, serves no metrics.\n"
+    )
+
+
+def test_what_variables_and_flags_changed_is_named(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_TRACE__LEVEL", "off")
+    said = gossamer("config", "check", file, "--set", "spool.durability=process")
+    assert said.stdout.startswith(f"{file} (with --set spool.durability, GOSSAMER_TRACE__LEVEL) is fine: ")
+    assert "(process), leaves no traces" in said.stdout
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ('keys = "keys"', "", "bind is 0.0.0.0:7400, which other machines can reach, but without keys"),
+        ("durability", "durabilty", "there is no field spool.durabilty; did you mean spool.durability?"),
+        ("[spool]", "[spool", "is not TOML: "),
+    ],
+)
+def test_a_wrong_file_is_answered_in_one_sentence(old: str, new: str, says: str, file: Path) -> None:
+    file.write_text(TEXT.replace(old, new))
+    for command in ("check", "show"):
+        said = gossamer("config", command, file)
+        assert (said.exit_code, said.stdout, said.stderr.count("\n")) == (2, "", 1)
+        assert said.stderr.startswith(f"gossamer: {file}")
+        assert says in said.stderr
+
+
+def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:
+    said = gossamer("config", "check", file, "--set", "bind")
+    assert (said.exit_code, said.stderr) == (
+        2,
+        "gossamer: --set bind: write FIELD=VALUE, like spool.folder=spool\n",
+    )
+    assert "write one with `gossamer config new" in gossamer("config", "check", tmp_path / "none.toml").stderr
+
+
+def test_what_is_shown_can_be_used_instead_of_the_file_and_tells_who_said_what(file: Path, tmp_path: Path) -> None:
+    shown = gossamer("config", "show", file, "--set", "limits.inbox_items=7").stdout
+    assert f'name = "node-7"  # {file}\n' in shown
+    assert "inbox_items = 7  # --set limits.inbox_items\n" in shown
+    assert 'network = "default"\n' in shown
+    (tmp_path / "elsewhere").mkdir()
+    again = tmp_path / "elsewhere" / "again.toml"
+    again.write_text(shown)
+    assert load(again, {}) == load(file, {}, {"limits.inbox_items": 7})
+
+
+def test_json_holds_every_setting(file: Path) -> None:
+    shown = json.loads(gossamer("config", "show", file, "--json").stdout)
+    assert list(shown) == list(Config.__struct_fields__)
+    assert shown["spool"]["folder"] == str(file.parent / "spool")
+    assert shown["topics"][".soccer.italy"]["electors"] == 12
+
+
+def test_the_example_that_is_printed_is_fine(tmp_path: Path) -> None:
+    printed = gossamer("config", "new")
+    assert (printed.exit_code, printed.stderr) == (0, "")
+    (tmp_path / "node.toml").write_text(printed.stdout)
+    assert gossamer("config", "check", tmp_path / "node.toml").exit_code == 0
+
+
+@pytest.mark.parametrize("command", ["check", "show", "new"])
+def test_each_part_of_the_command_gives_an_example_of_itself(command: str) -> None:
+    assert f"Example: gossamer config {command}" in gossamer("config", command, "--help").stdout
+
+
+@pytest.mark.parametrize("text", ["plain", 'a "b"', "back\\slash", "💧 ü", "line\nbreak\ttab", "\x7f\x01"])
+def test_any_text_survives_being_written_as_toml(text: str) -> None:
+    assert tomllib.loads(f"value = {toml(text)}")["value"] == text
+    assert tomllib.loads(f"value = {toml({text: (text, True, 2, 0.5)})}")["value"] == {text: [text, True, 2, 0.5]}

@@ -1,0 +1,345 @@
+"""A node's settings: three places, the later winning, and every mistake told where it was made."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import structs
+
+import gossamer
+from gossamer.core.errors import Misuse, SpecError
+from gossamer.live.config import TABLES, Config, changes, load, read
+from gossamer.live.config_reading import NOT_SETTINGS, value_of
+from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
+from gossamer.protocols.camcast.params import Params
+
+EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
+NAMED = {"name": "n"}
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "node.toml"
+    path.write_text(text)
+    return path
+
+
+def from_file(folder: Path, text: str) -> Config:
+    return load(written(folder, text), environ={})
+
+
+def from_flags(**fields: object) -> Config:
+    return load(None, {}, NAMED | fields)
+
+
+def refusal(path: Path | None = None, environ: dict[str, str] | None = None, flags: Any = None) -> str:
+    with pytest.raises(SpecError) as refused:
+        load(path, environ or {}, flags)
+    assert "\n" not in str(refused.value)
+    return str(refused.value)
+
+
+# Where values come from
+
+
+def test_without_a_word_a_node_stays_on_loopback_keeps_events_in_memory_and_uses_the_live_preset() -> None:
+    config = Config(name="n")
+    assert (config.bind, config.keys, config.spool.folder, config.trace.folder) == ("127.0.0.1:7400", None, None, None)
+    assert config.camcast == Params.live()
+    assert load(None, {}, NAMED) == config
+
+
+def test_the_environment_wins_over_the_file_and_flags_over_both(tmp_path: Path) -> None:
+    path = written(tmp_path, 'name = "n"\nbind = "127.0.0.1:1"\nnetwork = "one"\n[limits]\ninbox_items = 1')
+    environ = {"GOSSAMER_BIND": "127.0.0.1:2", "GOSSAMER_LIMITS__INBOX_ITEMS": "2", "PATH": "elsewhere"}
+    config, sources = read(path, environ, {"bind": "127.0.0.1:3", "seeds": None})
+    assert (config.network, config.limits.inbox_items, config.bind) == ("one", 2, "127.0.0.1:3")
+    assert config.limits.inbox_bytes == Limits().inbox_bytes
+    assert sources == {
+        "name": str(path),
+        "network": str(path),
+        "limits.inbox_items": "GOSSAMER_LIMITS__INBOX_ITEMS",
+        "bind": "--bind",
+    }
+
+
+def test_the_environment_of_this_process_is_read_unless_another_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GOSSAMER_NAME", "from-here")
+    assert load().name == "from-here"
+    assert load(environ={}, overrides=NAMED).name == "n"
+
+
+@pytest.mark.parametrize(
+    ("hint", "text", "value"),
+    [
+        (str, "7400", "7400"),
+        (str, '"quoted"', "quoted"),
+        (str, "a 'b'", "a 'b'"),
+        (int, "5", 5),
+        (int, "many", "many"),
+        (float, "2.5", 2.5),
+        (bool, "true", True),
+        (tuple[str, ...], ".a, .b,", [".a", ".b"]),
+        (tuple[str, ...], '[".a"]', [".a"]),
+        (tuple[str, ...], "", []),
+        (Path | None, "2024", "2024"),
+    ],
+)
+def test_a_variable_is_what_its_field_wants(hint: Any, text: str, value: object) -> None:
+    assert value_of(text, hint) == value
+
+
+def test_whole_tables_and_single_topics_can_be_set_from_outside() -> None:
+    environ = {"GOSSAMER_HIERARCHY__PARENTS": '{".a.b" = [".c"]}', "GOSSAMER_SPOOL": '{folder = "s", keep_s = 60}'}
+    config = load(None, environ, NAMED | {'topics.".a".fanout_extra': "7", "subscribe": [".a", ".b"]})
+    assert config.hierarchy.order().includes(".c", ".a.b")
+    assert config.spool == SpoolConfig(folder=Path.cwd() / "s", keep_s=60.0)
+    assert config.params_of(".a") == structs.replace(Params.live(), fanout_extra=7.0)
+    assert config.params_of(".b") == Params.live()
+    assert config.subscribe == (".a", ".b")
+
+
+def test_paths_are_relative_to_the_file_that_names_them_and_an_empty_one_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "etc").mkdir()
+    path = written(tmp_path / "etc", 'name = "n"\nkeys = "keys/n"\n[spool]\nfolder = "../spool"\n[trace]\nfolder = "t"')
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("HOME", str(tmp_path / "me"))
+    config = load(path.relative_to(tmp_path), {"GOSSAMER_TRACE__FOLDER": ""}, {"keys": "~/keys"})
+    assert (config.keys, config.trace.folder) == (tmp_path / "me" / "keys", None)
+    assert config.spool.folder == tmp_path / "etc" / ".." / "spool"
+
+
+def test_a_topic_takes_a_preset_then_the_general_fields_then_its_own(tmp_path: Path) -> None:
+    text = 'name = "n"\n[camcast]\nlinks = 5\n[topics.".a"]\npreset = "camcast"\nelectors = 7'
+    config = from_file(tmp_path, text)
+    assert config.camcast == structs.replace(Params.live(), links=5)
+    assert config.params_of(".a") == structs.replace(Params.camcast(), links=5, electors=7.0)
+
+
+# What is refused
+
+
+def test_a_node_without_a_name_is_refused_unless_its_keys_have_one(tmp_path: Path) -> None:
+    assert refusal() == 'configuration: name is missing: give the node one of its own, like name = "node-7"'
+    assert f"{tmp_path / 'node.toml'}: name is missing" in refusal(written(tmp_path, ""))
+    assert load(None, {}, {"keys": tmp_path}).name == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("bindd = 3", "there is no field bindd; did you mean bind?"),
+        ("folder = 'x'", "there is no field folder; did you mean spool.folder?"),
+        ("[spol]\nfolder = 'x'", "there is no field spol; did you mean spool?"),
+        ("[spool]\nfoldr = 'x'", "there is no field spool.foldr; did you mean spool.folder?"),
+        ("[trace]\ncolour = 'x'", "there is no field trace.colour; trace has folder, level"),
+        ("[topics.'.a']\nlinkz = 3", 'there is no field topics.".a".linkz; did you mean topics.".a".links?'),
+        ("spool = 3", "spool must be a table, not the number 3"),
+        ("bind = 7400", "bind must be text, not a whole number"),
+        ("keys = 7", "keys must be text, not a whole number"),
+        ("seeds = 'localhost:1'", "seeds must be a list, not text"),
+        ("seeds = [1]", "each of seeds must be text, not a whole number"),
+        ("[limits]\nclients_max = true", "limits.clients_max must be a whole number, not true or false"),
+        ("[limits]\nclients_max = 0", "limits.clients_max must be above 0, not 0"),
+        ("[limits]\nevent_bytes_max = 16777217", "limits.event_bytes_max must be at most 16777216 (16 MiB), not 1677"),
+        ("[limits]\nframe_bytes = 10", "limits.frame_bytes must be 4096 to 1048576, not 10"),
+        ("[timeouts]\ndial_s = inf", "timeouts.dial_s must be above 0, not inf"),
+        ("[timeouts]\nidle_s = nan", "timeouts.idle_s must be above 0, not nan"),
+        ("[spool]\ndurability = 'disc'", "spool.durability must be process, disk or off, not 'disc'"),
+        ("[spool]\ndurability = 'disk'", 'spool.durability "disk" needs a folder: memory does not survive'),
+        ("[trace]\nlevel = 'all'", "trace.level must be off, deliveries, full or journal, not 'all'"),
+        ("[metrics]\nbind = 'on'", "metrics.bind: 'on' is not an address: write host:port"),
+        ("[camcast]\npreset = 'fast'", "camcast.preset must be live, camcast or damulticast, not 'fast'"),
+        ("[camcast]\nlinks = 0", "camcast.links must be at least 1, not 0: events could never climb"),
+        ("[camcast]\nlinks = 2.5", "camcast.links must be a whole number, not a number"),
+        ("[topics.'.a']\nlinks = 0", 'topics.".a".links must be at least 1, not 0'),
+        ("[topics.a]\nlinks = 9", "topics: topic 'a' must start with a dot, like '.a'"),
+        ("[scamp]\ntries = 0", "scamp.tries must be at least 1, not 0"),
+        ("[search]\nttl = 0", "search.neighbours, ttl, answers and acquaintances must each be at least 1"),
+        ("[hierarchy]\nparents = {'.a' = ['.a.b']}", "hierarchy.parents: topics include each other in a circle"),
+        ("[hierarchy]\nparents = {'.a' = '.b'}", "must be a list, not text"),
+        ("subscribe = ['soccer']", "subscribe: topic 'soccer' must start with a dot, like '.soccer'"),
+        ("publish = ['.a b']", "publish: topic '.a b' has a space"),
+        ("network = ''", "network must be up to 64 letters, digits, '.', '_' or '-', not ''"),
+        ("bind = '7400'", "bind: '7400' is not an address: write host:port"),
+        ("bind = '::1:7400'", "bind: '::1:7400' is not an address: put an IPv6 host in brackets"),
+        ("seeds = ['localhost:0']", "seeds: localhost:0 has no port that could be called"),
+        ("bind = '0.0.0.0:7400'", "bind is 0.0.0.0:7400, which other machines can reach, but without keys whoever "
+         "connects is believed: set keys (made with `gossamer keys`), or bind to 127.0.0.1"),
+        ("bind = 'example.org:7400'", "bind is example.org:7400, which other machines can reach"),
+        ("seeds = ['10.0.0.1:7400']", "seeds names 10.0.0.1:7400, which is not this machine, but without keys"),
+        ("advertise = ['10.0.0.1:7400']", "advertise names 10.0.0.1:7400, which is not this machine"),
+        ("bind = '0.0.0.0:1'\nkeys = 'k'", "advertise is missing: bind is 0.0.0.0:1, which tells nobody where to call"),
+        ("bind = '[::]:1'\nkeys = 'k'", "advertise is missing: bind is [::]:1"),
+        ("advertise = ['0.0.0.0:1']\nkeys = 'k'", "advertise names 0.0.0.0:1, where nobody can be reached"),
+        (f"advertise = {['h:1'] * 9}\nkeys = 'k'", "advertise has 9 addresses: name the best 8"),
+    ],
+)  # fmt: skip
+def test_a_wrong_file_is_told_by_file_and_field(text: str, says: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f'name = "n"\n{text}')
+    refused = refusal(path)
+    assert refused.startswith(f"{path}: ")
+    assert says in refused
+
+
+@pytest.mark.parametrize("name", ["a b", "-a", "ü", "x" * 65, "a/b"])
+def test_a_name_is_short_and_plain(name: str) -> None:
+    assert "name must be up to 64 letters" in refusal(flags={"name": name})
+
+
+@pytest.mark.parametrize(
+    ("variable", "text", "says"),
+    [
+        ("GOSSAMER_SPOOL_FOLDER", "x", "there is no field spool_folder; did you mean GOSSAMER_SPOOL__FOLDER?"),
+        ("GOSSAMER_PORT", "1", "there is no field port; a node has name, network, bind, "),
+        ("GOSSAMER_LIMITS__INBOX_ITEMS", "many", "limits.inbox_items must be a whole number, not text"),
+        ("GOSSAMER_LIMITS__INBOX_ITEMS", "0", "limits.inbox_items must be above 0, not 0"),
+        ("GOSSAMER_SPOOL", "x", "spool must be a table, not the text 'x'"),
+        ("GOSSAMER_BIND__PORT", "1", "bind must be text, not a table"),
+        ("GOSSAMER_BIND", "0.0.0.0:1", "bind is 0.0.0.0:1, which other machines can reach"),
+        ("GOSSAMER_CAMCAST__LINKS", "3", "camcast.targets must be above 0 and at most links (3), not 4.0"),
+    ],
+)
+def test_a_wrong_variable_is_told_by_its_name(variable: str, text: str, says: str, tmp_path: Path) -> None:
+    path = written(tmp_path, 'name = "n"\nbind = "127.0.0.1:1"')
+    assert refusal(path, {variable: text}).startswith(f"{variable}: {says}")
+
+
+@pytest.mark.parametrize(
+    ("flags", "says"),
+    [
+        ({"seeds": ["nowhere"]}, "--seeds: seeds: 'nowhere' is not an address"),
+        ({"limits.inbox_items": "-1"}, "--set limits.inbox_items: limits.inbox_items must be above 0, not -1"),
+        ({"a..b": 1}, "--set a..b: 'a..b' is not a field name, like limits.inbox_items"),
+        ({"two words": 1}, "--two words: 'two words' is not a field name, like limits.inbox_items"),
+        ({"spool.": 1}, "--set spool.: 'spool.' is not a field name, like limits.inbox_items"),
+    ],
+)
+def test_a_wrong_flag_is_told_by_its_name(flags: dict[str, object], says: str) -> None:
+    assert refusal(flags=NAMED | flags).startswith(says)
+
+
+def test_a_file_that_cannot_be_read_or_is_no_toml_is_said_so(tmp_path: Path) -> None:
+    assert refusal(tmp_path / "none.toml").endswith(
+        "none.toml (No such file or directory): write one with `gossamer config new > node.toml`"
+    )
+    assert "Is a directory" in refusal(tmp_path)
+    assert "node.toml is not TOML: " in refusal(written(tmp_path, "name = "))
+    (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
+    assert refusal(tmp_path / "noise.toml").endswith("noise.toml is not text: a node's configuration is TOML")
+
+
+def test_settings_made_in_python_are_refused_like_those_of_a_file() -> None:
+    with pytest.raises(Misuse, match=r"bind is 0.0.0.0:1, which other machines can reach"):
+        Config(name="n", bind="0.0.0.0:1")
+    with pytest.raises(Misuse, match=r"subscribe must be a list, not the text '.a'"):
+        Config(name="n", subscribe=".a")  # type: ignore[arg-type]
+    with pytest.raises(Misuse, match="links_max must be above 0"):
+        Limits(links_max=0)
+    made = Config(name="n", keys="k", subscribe=[".a"], spool=SpoolConfig(folder="s"))  # type: ignore[arg-type]
+    assert (made.keys, made.subscribe, made.spool.folder) == (Path("k"), (".a",), Path("s"))
+
+
+@pytest.mark.parametrize("bind", ["127.0.0.1:0", "127.9.9.9:1", "[::1]:7400", "localhost:7400", "memory:3"])
+def test_without_keys_loopback_is_fine_by_any_of_its_names(bind: str) -> None:
+    assert from_flags(bind=bind, seeds=[bind] if not bind.endswith(":0") else []).bind == bind
+
+
+# Where others are told to call
+
+
+def test_what_is_advertised_is_what_was_bound_unless_it_was_said(tmp_path: Path) -> None:
+    assert from_flags().advertised("127.0.0.1:4711") == ("127.0.0.1:4711",)
+    said = from_flags(keys=tmp_path, bind="[::]:0", advertise="node.example:0,[2001:db8::1]:0,10.0.0.1:7400")
+    assert said.advertised("[::]:4711") == ("node.example:4711", "[2001:db8::1]:4711", "10.0.0.1:7400")
+
+
+# Changing while a node runs
+
+
+def test_what_can_change_while_running_is_told_apart_from_what_cannot() -> None:
+    old = from_flags()
+    new = load(
+        None,
+        {},
+        {
+            "name": "m",
+            "bind": "127.0.0.1:1",
+            "seeds": "127.0.0.1:2",
+            "subscribe": ".a",
+            "spool.folder": "s",
+            "spool.keep_s": 5,
+            "trace.folder": "t",
+            "trace.level": "full",
+            "metrics.bind": "off",
+            "limits.inbox_items": 7,
+            "camcast.electors": 3,
+            'topics.".a".electors': 4,
+            "scamp.tries": 5,
+            "search.ttl": 3,
+            "hierarchy.parents": {".a": [".b"]},
+        },
+    )
+    now, later = changes(old, new)
+    assert now == {
+        "seeds": ("127.0.0.1:2",),
+        "subscribe": (".a",),
+        "spool.keep_s": 5.0,
+        "trace.level": "full",
+        "limits.inbox_items": 7,
+        "camcast": new.camcast,
+        "topics": new.topics,
+        "scamp": new.scamp,
+    }
+    assert later == ["name", "bind", "spool.folder", "trace.folder", "metrics.bind", "search", "hierarchy.parents"]
+    assert changes(old, old) == ({}, [])
+
+
+# The example, and the whole
+
+
+def uncommented(text: str) -> str:
+    return re.sub(r"^#(?=[\[\w])", "", text, flags=re.MULTILINE)
+
+
+def test_the_example_is_a_node_as_it_stands(tmp_path: Path) -> None:
+    assert from_file(tmp_path, EXAMPLE) == Config(name="node-1")
+
+
+def test_every_setting_stands_in_the_example_with_its_default(tmp_path: Path) -> None:
+    written_out = uncommented(EXAMPLE)
+    config = from_file(tmp_path, written_out)
+    said = tomllib.loads(written_out)
+    own = {name: kind for name, kind in TABLES.items() if name not in ("scamp", "search")}
+    assert list(said) == [name for name in Config.__struct_fields__ if name in said]
+    assert set(said) == set(Config.__struct_fields__)
+    for name, kind in own.items():
+        assert list(said[name]) == list(kind.__struct_fields__)
+    assert config.limits == Limits()
+    assert config.spool == SpoolConfig(folder=tmp_path / "spool")
+    assert config.trace == TraceConfig(folder=tmp_path / "traces")
+    assert (config.bind, config.network, config.camcast) == (Config(name="n").bind, "default", Params.live())
+    assert (config.scamp, config.search, config.timeouts) == ((d := Config(name="n")).scamp, d.search, d.timeouts)
+
+
+def test_no_other_variable_of_ours_is_taken_for_a_setting() -> None:
+    package = Path(gossamer.__file__).parent
+    used = {
+        name
+        for path in package.rglob("*.py")
+        if path.parent.name != "live" and path.name != "config.py"
+        for name in re.findall(r"\bGOSSAMER_[A-Z_]*[A-Z]", path.read_text())
+    }
+    assert used <= set(NOT_SETTINGS)
+    assert load(None, dict.fromkeys(NOT_SETTINGS, "x"), NAMED) == Config(name="n")
+
+
+def test_reading_a_configuration_loads_nothing_heavy() -> None:
+    script = "import sys, gossamer.live.config; print(*(m for m in ('numpy', 'rich', 'click') if m in sys.modules))"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "\n"
