@@ -1,9 +1,35 @@
 """Publish/subscribe without a broker, where an event only ever touches processes that want it."""
 
+from typing import TYPE_CHECKING, Any
+
 from gossamer.core import errors
 from gossamer.core.events import Event
+from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
+
+if TYPE_CHECKING:
+    from gossamer.live.client import Client
+    from gossamer.live.config import Config
+    from gossamer.live.deliveries import Delivery, Gap
+    from gossamer.live.node import Node
 
 __version__ = "0.1.0"
 
-__all__ = ["Event", "Topic", "__version__", "errors"]
+__all__ = ["Client", "Config", "Delivery", "Event", "EventId", "Gap", "Node", "Topic", "__version__", "errors"]
+
+LIVE = {
+    "Client": "gossamer.live.client",
+    "Config": "gossamer.live.config",
+    "Delivery": "gossamer.live.deliveries",
+    "Gap": "gossamer.live.deliveries",
+    "Node": "gossamer.live.node",
+}
+"Imported on first use: a simulation or a Spark executor needs no sockets."
+
+
+def __getattr__(name: str) -> Any:
+    if name in LIVE:
+        from importlib import import_module
+
+        return getattr(import_module(LIVE[name]), name)
+    raise AttributeError(f"module 'gossamer' has no attribute {name!r}")

@@ -12,7 +12,7 @@ from msgspec import Raw, Struct
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Given, Introduced, Known, Message, Received
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
@@ -55,7 +55,7 @@ class Hearing:
         "Whose copy is being met: it needs none back."
         self.ours: Callable[[Link, list[tuple[int, int]]], None] = lambda link, acks: None
         "Told which events arrived straight from their publisher."
-        self.copy_met: Callable[[Peer, Copy, int], None] | None = None
+        self.copy_met: Callable[[int, Peer, Copy, int], None] | None = None
         "Told of every copy, at the fullest level of traces."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}
 
@@ -120,8 +120,9 @@ class Hearing:
                 straight.append((event_id.incarnation, event_id.sequence))
         self.metrics.copies_received += len(batch.copies)
         if self.copy_met is not None:
+            now_us = time.time_ns() // 1000
             for copy, body in zip(batch.copies, batch.bodies, strict=True):
-                self.copy_met(peer, copy, len(body))
+                self.copy_met(now_us, peer, copy, len(body))
         if straight:
             self.ours(link, straight)
         if known:
@@ -209,8 +210,4 @@ class Hearing:
 
 def owner_word(owner: str) -> int:
     """An owner's label as a number; 0 for none."""
-    if not owner:
-        return 0
-    from gossamer.core.ids import peer_of
-
-    return peer_of(f"owner {owner}") or 1
+    return (peer_of(f"owner {owner}") or 1) if owner else 0

@@ -14,26 +14,16 @@ from gossamer.core.errors import GossamerError, Misuse, TransportDown
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.ordering import Order
+from gossamer.live.spool.items import Page
 
 REFILL_ITEMS = 256
 REFILL_BYTES = 4 << 20
 
 
-class Stored(Protocol):
-    """An event read back from the spool."""
-
-    place: int
-    sealed: bytes
-    hops: int
-
-
 class Shelf(Protocol):
     """The part of the spool an inbox reads."""
 
-    async def read(
-        self, after_place: int, topics: Sequence[Topic], limit: int, limit_bytes: int
-    ) -> tuple[Sequence[Stored], int]: ...
-    async def first_place(self) -> int: ...
+    async def read(self, after_place: int, topics: Sequence[Topic], limit: int, limit_bytes: int) -> Page: ...
     def advance(self, name: str, acked: int, offered: int) -> None: ...
 
 
@@ -73,11 +63,22 @@ class Inbox:
         "The highest place given to the reader."
         self._offered_before = offered
         self._outstanding: dict[int, bool] = {}
+        self._fresh = not name
+        "It begins where the spool begins: what went before is not missed."
         self._loop = asyncio.get_running_loop()
         self._wake: asyncio.Future[None] | None = None
         self._closed = False
         self._problem: GossamerError | None = None
         self._entered, self._left = entered, left
+
+    def resume(self, acked: int, offered: int) -> None:
+        """A named subscription that was here before goes on behind what it acknowledged."""
+        self.behind, self.handed, self._offered_before = acked, acked, offered
+
+    def begin(self, place: int) -> None:
+        """A named subscription that is new begins here, unless it asked for everything."""
+        if self.behind is None:
+            self.handed = place
 
     # -- the node's side ----------------------------------------------------------------------------------------
 
@@ -135,6 +136,10 @@ class Inbox:
     def __aiter__(self) -> "Inbox":
         return self
 
+    def at_hand(self) -> bool:
+        """Whether the next item is there without waiting."""
+        return bool(self.ready or (self.memory and self.order is None))
+
     async def __anext__(self) -> Delivery | Gap:
         while True:
             if self.ready:
@@ -187,17 +192,16 @@ class Inbox:
         """Reads on in the spool; says what retention has removed meanwhile."""
         assert self.shelf is not None
         assert self.behind is not None
-        first = await self.shelf.first_place()
-        if self.behind + 1 < first:
-            if self.behind > 0 or self.name:
-                self.memory.append(Gap(first - 1 - self.behind, "the spool kept them no longer: raise its budget"))
-            self.behind = first - 1
-        stored, examined = await self.shelf.read(self.behind, [self.topic], REFILL_ITEMS, REFILL_BYTES)
-        for each in stored:
+        page = await self.shelf.read(self.behind, [self.topic], REFILL_ITEMS, REFILL_BYTES)
+        if page.lost and not self._fresh:
+            lost = sum(each.count for each in page.lost)
+            self.memory.append(Gap(lost, "the spool kept them no longer: give it a larger budget, or read faster"))
+        self._fresh = False
+        for each in page.items:
             item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
             self.memory.append(item)
             self.size += len(item.payload)
-        self.behind = None if examined >= self.last_place() else examined
+        self.behind = None if page.examined >= self.last_place() else page.examined
 
     async def ack(self, item: Delivery | Gap) -> None:
         """A named subscription goes on behind what was acknowledged, after a restart too."""

@@ -49,7 +49,7 @@ class Line:
         if self.acks:
             self.messages.append(ready(self.acks))
             self.acks = []
-        if not self.size and not self.messages:
+        if not self.size and not self.messages and not self.mentions:
             return
         self.used = True
         records = [*self._introductions(link, book)]

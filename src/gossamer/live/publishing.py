@@ -6,8 +6,6 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from msgspec import Struct
-
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
@@ -17,6 +15,7 @@ from gossamer.live.bodies import Bodies
 from gossamer.live.clock import Clock
 from gossamer.live.driver import Driver
 from gossamer.live.metrics import Metrics
+from gossamer.live.spool.items import Outgoing
 from gossamer.live.trust import Trust
 from gossamer.wire.frame import Copy
 from gossamer.wire.proof import BATCH_MAX, leaf
@@ -40,15 +39,6 @@ AGAIN_MAX_S = 60.0
 
 Waiting: TypeAlias = "tuple[Event, str | None, bytes, Future[EventId]]"
 "An event to be sealed: with its key, its head, and whom to tell."
-
-
-class Outgoing(Struct, frozen=True):
-    """A publication as the spool takes it."""
-
-    id: EventId
-    topic: Topic
-    sealed: bytes
-    key: str | None = None
 
 
 class Outbox(Protocol):

@@ -30,8 +30,6 @@ BACKOFF_S = 0.15
 BLOCK_S = 0.5
 BLOCK_MAX_S = 30.0
 "A peer that could not be reached is left alone for a while: doubled each time, up to this."
-GREETING_MAX = 256
-"Callers that have not said who they are yet."
 DIALS_MAX = 32
 
 
@@ -66,11 +64,12 @@ class Switchboard:
         idle_s: float = 300.0,
         queue_bytes: int = 8 << 20,
         links_max: int = 1000,
+        strangers_max: int = 64,
     ) -> None:
         self.me, self.office, self.transport, self.trust = me, office, transport, trust
         self.book, self.metrics = book, metrics
         self.handshake_s, self.dial_s, self.idle_s = handshake_s, dial_s, idle_s
-        self.queue_bytes, self.links_max = queue_bytes, links_max
+        self.queue_bytes, self.links_max, self.strangers_max = queue_bytes, links_max, strangers_max
         self.lines: dict[Peer, Line] = {}
         self.links: dict[Link, None] = {}
         self.dirty: list[Line] = []
@@ -124,7 +123,7 @@ class Switchboard:
         size, sent = len(copy) + len(body), 0
         lines = self.lines
         for peer in peers:
-            if peer == besides or peer == publisher:
+            if peer == besides or peer == publisher:  # noqa: SIM109 - twice as fast
                 continue
             line = lines.get(peer) or self.line(peer)
             if line.size > self.queue_bytes:
@@ -167,12 +166,12 @@ class Switchboard:
         """Somebody calls."""
         link = Link(self, channel, dialed=False)
         self.links[link] = None
-        if self.closing or len(self.links) > self.links_max or self._strangers() > GREETING_MAX:
+        if self.closing or len(self.links) > self.links_max or self._strangers() > self.strangers_max:
             link.refuse("too many callers")
         return link
 
     def _strangers(self) -> int:
-        return sum(1 for link in self.links if link.peer is None) if len(self.links) > GREETING_MAX else 0
+        return sum(1 for link in self.links if link.peer is None)
 
     async def dial(self, address: str) -> Link:
         """Calls an address and waits until both know each other."""

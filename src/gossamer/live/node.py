@@ -1,0 +1,207 @@
+"""A node: the library's front door.
+
+async with gossamer.Node(config) as node:
+    async with node.subscribe(".soccer.italy") as inbox:
+        await node.publish(".soccer.italy", b"goal", attributes={"minute": 88})
+        async for event in inbox:
+            ...
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+from gossamer.core import topics
+from gossamer.core.errors import Misuse, TransportDown
+from gossamer.core.events import Attribute
+from gossamer.core.ids import EventId
+from gossamer.live.config import Config, load
+from gossamer.live.inbox import Inbox
+from gossamer.live.metrics import Metrics
+from gossamer.live.serving import Serving
+from gossamer.live.spool import Spool
+from gossamer.live.station import Station
+from gossamer.live.transports import Transport
+from gossamer.live.transports.tcp import Tcp
+from gossamer.live.trust import Act, OpenTrust, Trust
+
+log = logging.getLogger("gossamer.node")
+
+State: TypeAlias = Literal["new", "starting", "up", "closing", "closed"]
+
+
+class Node:
+    """A member of a network of equals: publishes, subscribes, passes on what it takes part in, and nothing else.
+
+    `config` is a `Config`, the path of a TOML file, or left out in favour of settings by name, as in
+    `Node(name="a", bind="127.0.0.1:0")`. Without keys a node stays on this machine."""
+
+    station: Station
+    trust: Trust
+
+    def __init__(
+        self,
+        config: Config | str | Path | None = None,
+        *,
+        transport: Callable[[Trust], Transport] = Tcp,
+        **settings: Any,
+    ) -> None:
+        if isinstance(config, Config) and settings:
+            raise Misuse("give either a Config or single settings, not both")
+        self.config = config if isinstance(config, Config) else load(config, overrides=settings)
+        self.metrics = Metrics()
+        self.state: State = "new"
+        self.address = ""
+        "Where it is bound, once it has started."
+        self._transport = transport
+        self._spool: Spool | None = None
+        self._closed: asyncio.Task[None] | None = None
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def __aenter__(self) -> "Node":
+        await self.start()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def start(self) -> None:
+        """Binds, reaches the seeds, takes up where a former life ended. `async with` does it for you."""
+        if self.state != "new":
+            raise Misuse("a node starts once: make another one")
+        self.state = "starting"
+        try:
+            self.trust = load_trust(self.config)
+            self._spool = await open_spool(self.config)
+            self.station = Station(self.config, self.trust, self._spool, self.metrics, self._transport)
+            self.station.office.clients = Serving(self, self.config.limits.clients_max)
+            self.address = await self.station.listen()
+            await self.station.begin()
+        except BaseException:
+            await self.close()
+            raise
+        self.state = "up"
+        log.info("%s is up at %s", self.trust.name, self.address)
+
+    async def close(self) -> None:
+        """Hands over what was published, says goodbye, writes everything down. Calling it twice does no harm."""
+        if self._closed is None:
+            self._closed = asyncio.get_running_loop().create_task(self._close())
+        await asyncio.shield(self._closed)
+
+    async def _close(self) -> None:
+        leave, self.state = self.state == "up", "closing"
+        try:
+            if hasattr(self, "station"):
+                await self.station.close(leave)
+        finally:
+            if self._spool is not None:
+                await self._spool.close()
+            self.state = "closed"
+
+    # -- publishing ---------------------------------------------------------------------------------------------
+
+    def publish(
+        self,
+        topic: str,
+        payload: bytes | str = b"",
+        *,
+        attributes: Mapping[str, Attribute] | None = None,
+        key: str | None = None,
+    ) -> Awaitable[EventId]:
+        """Publishes an event. Await the result: then the event is spooled, and is not dropped any more.
+
+        The same `key` on the same topic, within the spool's retention, is the same event: publish again after an
+        error without fear of doubles. Many publications may be under way at once, and then share a signature: call
+        `publish` several times and await the results afterwards."""
+        self._check_up("publish")
+        where = topics.topic(topic)
+        data = payload.encode() if isinstance(payload, str) else payload
+        if type(data) is not bytes:
+            raise Misuse(f"a payload is bytes or text, not {type(payload).__name__}: encode it first")
+        self._check_granted("publish", where)
+        return self.station.publishing.publish(where, data, checked(attributes), key)
+
+    async def handed_over(self, patience_s: float = 10.0) -> bool:
+        """Whether everything published so far reached 3 members (all, if there are fewer) within this time."""
+        return await self.station.publishing.handed_over(patience_s)
+
+    # -- subscribing --------------------------------------------------------------------------------------------
+
+    def subscribe(self, topic: str, *, name: str = "", from_start: bool = False, ordered: bool = False) -> Inbox:
+        """Events of a topic and all its subtopics: use it with `async with`, then `async for`.
+
+        Items are `Delivery` (an event) or `Gap` (events lost to this reader). They come in no particular order,
+        or per publisher and topic with `ordered=True`. `from_start` also gives what the spool still has. A `name`
+        makes the subscription remember, across restarts, what was acknowledged with `await inbox.ack(item)`."""
+        self._check_up("subscribe")
+        where = topics.topic(topic)
+        self._check_granted("subscribe", where)
+        if name and self._spool is None:
+            raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
+        return self.station.readers.open(where, name, from_start, ordered)
+
+    async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
+        """Waits until this node has found its place among the topic's members; False: not within this time."""
+        members = self.station.machine.spread.members  # type: ignore[attr-defined]
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + patience_s
+        while not members.ready(topic):
+            if loop.time() > deadline:
+                return False
+            await asyncio.sleep(0.02)
+        return True
+
+    # -- checks -------------------------------------------------------------------------------------------------
+
+    def _check_up(self, wish: str) -> None:
+        if self.state != "up":
+            raise TransportDown(f"this node is {self.state}: {wish} between its start and its close")
+
+    def _check_granted(self, act: Act, topic: topics.Topic) -> None:
+        if not self.station.hearing.may(self.station.me, act, topic):
+            raise Misuse(
+                f"the grant of {self.trust.name} does not let it {act} on {topic}: "
+                f"`gossamer keys grant NETWORK --node {self.trust.name} --{act} {topic}` makes one that does"
+            )
+
+
+def load_trust(config: Config) -> Trust:
+    if config.keys is None:
+        return OpenTrust(config.name)
+    from gossamer.live.keys.keyring import Keyring  # a node without keys need not load the cryptography
+
+    keyring = Keyring.load(config.keys)
+    if config.name and config.name != keyring.name:
+        raise Misuse(
+            f"name is {config.name!r}, but the keys in {config.keys} are those of {keyring.name!r}: "
+            "leave name out, or point keys to the right folder"
+        )
+    return keyring
+
+
+async def open_spool(config: Config) -> Spool | None:
+    spool = config.spool
+    if spool.durability == "off":
+        return None
+    return await Spool.open(spool.folder, durability=spool.durability, keep_s=spool.keep_s, keep_bytes=spool.keep_bytes)
+
+
+def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribute]:
+    """Attributes as they may travel; says what is wrong with others."""
+    for name, value in (attributes or {}).items():
+        if not isinstance(name, str) or not 0 < len(name) <= 128:
+            raise Misuse(f"an attribute's name is text of 1 to 128 letters, not {name!r}")
+        if not isinstance(value, str | int | float):
+            raise Misuse(f"attribute {name} is {type(value).__name__}: use str, int, float or bool")
+        if isinstance(value, int) and not -(2**63) <= value < 2**63:
+            raise Misuse(f"attribute {name} does not fit 64 bits: use text")
+    if attributes and len(attributes) > 64:
+        raise Misuse(f"an event has at most 64 attributes, not {len(attributes)}: put them into the payload")
+    return attributes or {}

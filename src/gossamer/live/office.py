@@ -1,0 +1,138 @@
+"""What the links are told by, and tell: the desk between switchboard, machine, publishing and clients."""
+
+import logging
+from collections.abc import Callable
+from itertools import groupby
+from typing import Protocol
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Message
+from gossamer.live.control import CLIENT_CONTROL, Acked, Bye, Revoked
+from gossamer.live.driver import Driver
+from gossamer.live.hearing import Hearing
+from gossamer.live.link import Link
+from gossamer.live.metrics import Metrics
+from gossamer.live.publishing import Publishing
+from gossamer.live.switchboard import Switchboard
+from gossamer.live.trust import Record, Trust
+from gossamer.wire.codec import Codec
+from gossamer.wire.frame import OLDEST, VERSION, Batch, Copy, Hello, batch_frame
+
+log = logging.getLogger("gossamer.links")
+
+
+class Clients(Protocol):
+    """Whoever serves clients."""
+
+    def attached(self, link: Link) -> None: ...
+    def detached(self, link: Link) -> None: ...
+    def asked(self, link: Link, message: Message) -> None: ...
+
+
+class Office:
+    """One node's."""
+
+    board: Switchboard
+    hearing: Hearing
+    publishing: Publishing
+    clients: Clients
+
+    def __init__(self, network: str, role: str, driver: Driver, trust: Trust, codec: Codec, metrics: Metrics) -> None:
+        self.network, self.role = network, role
+        self.driver, self.trust, self.codec, self.metrics = driver, trust, codec, metrics
+        self.own = b""
+        "This node's own record."
+        self.contacted: Callable[[Peer], None] = lambda peer: None
+
+    def hello(self) -> Hello:
+        return Hello(OLDEST, VERSION, self.network, self.role, self.own, self.trust.revocations()[0])
+
+    def admit(self, data: bytes) -> Record:
+        return self.hearing.admit(data)
+
+    def batch(self, link: Link, batch: Batch) -> None:
+        self.hearing.batch(link, batch)
+
+    def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
+        self.hearing.large(link, copy, body)
+
+    def peer_up(self, link: Link, hello: Hello) -> None:
+        version, data = self.trust.revocations()
+        if link.peer is not None and version > hello.revocations:
+            self.board.say([link.peer], self.codec.encode(Revoked(data)))
+
+    def peer_down(self, peer: Peer) -> None:
+        self.driver.peer_down(peer)
+
+    def client_up(self, link: Link) -> None:
+        self.clients.attached(link)
+
+    def client_down(self, link: Link) -> None:
+        self.clients.detached(link)
+
+    def acknowledge(self, acks: list[tuple[int, int]]) -> bytes:
+        return self.codec.encode(Acked(tuple(ranges(acks))))
+
+    def bye(self, link: Link) -> bytes:
+        return batch_frame([], [], [], [self.codec.encode(Bye())], link.version)
+
+    def arrived_straight(self, link: Link, events: list[tuple[int, int]]) -> None:
+        """Events straight from their publisher: it is told with the next batch."""
+        if link.peer is not None:
+            line = self.board.line(link.peer)
+            line.acks += events
+            self.board.touched(line)
+
+    def control(self, link: Link, message: Message) -> bool:
+        """Handles what is not for the machine; False: it is."""
+        match message:
+            case Acked(spans):
+                if link.peer is not None:
+                    self.publishing.acked(link.peer, spans)
+            case Bye():
+                self.board.said_bye(link)
+            case Revoked(data):
+                self.revoke(data, link)
+            case _ if type(message) in CLIENT_CONTROL:
+                if link.role == "client":
+                    self.clients.asked(link, message)
+                else:
+                    link.strike("not for nodes", "a node sent what only clients say")
+            case _:
+                return False
+        return True
+
+    def revoke(self, data: bytes, link: Link | None = None) -> None:
+        """Takes a list of revoked keys, shuts its nodes out, and passes it on to everybody linked."""
+        before = self.trust.revocations()[0]
+        try:
+            out = self.trust.revoke(data)
+        except PeerFault as wrong:
+            if link is not None:
+                link.strike("bad revocations", str(wrong))
+            return
+        if self.trust.revocations()[0] > before:
+            self.revoked(out)
+
+    def revoked(self, out: list[Peer]) -> None:
+        """The list grew: whoever is on it is gone, and everybody hears of it."""
+        log.warning("the list of revoked keys is now version %d", self.trust.revocations()[0])
+        self.hearing.forget()
+        self.board.shut_out(out)
+        for peer in out:
+            self.hearing.book.remove(peer)
+            self.driver.peer_down(peer)
+        told = [peer for peer, line in self.board.lines.items() if line.link is not None]
+        self.board.say(told, self.codec.encode(Revoked(self.trust.revocations()[1])))
+
+
+def ranges(acks: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
+    """(incarnation, sequence) pairs as (incarnation, first, last) runs."""
+    runs = []
+    for (incarnation, _), run in groupby(
+        enumerate(sorted(set(acks))), key=lambda numbered: (numbered[1][0], numbered[1][1] - numbered[0])
+    ):
+        sequences = [pair[1] for _, pair in run]
+        runs.append((incarnation, sequences[0], sequences[-1]))
+    return runs

@@ -1,0 +1,117 @@
+"""All inboxes of a node: which events each gets, which topics the node reads for them, and what the spool keeps."""
+
+import time
+from collections.abc import Callable
+
+from gossamer.core.machine import Deliver, Given, Subscribe, Unsubscribe
+from gossamer.core.topics import Hierarchy, Topic, remember
+from gossamer.live.bodies import Bodies
+from gossamer.live.deliveries import delivery
+from gossamer.live.inbox import Inbox, closed_inbox
+from gossamer.live.metrics import Metrics
+from gossamer.live.spool import Kept, Spool
+
+
+class Readers:
+    """Deliveries of the machine on one side, inboxes on the other."""
+
+    def __init__(
+        self,
+        spool: Spool | None,
+        hierarchy: Hierarchy,
+        bodies: Bodies,
+        metrics: Metrics,
+        feed: Callable[[Given], None],
+        items_max: int,
+        bytes_max: int,
+    ) -> None:
+        self.spool, self.hierarchy, self.bodies, self.metrics, self.feed = spool, hierarchy, bodies, metrics, feed
+        self.items_max, self.bytes_max = items_max, bytes_max
+        self.inboxes: list[Inbox] = []
+        self.subscribed: dict[Topic, int] = {}
+        self._by_topic: dict[Topic, list[Inbox]] = {}
+        self._place = spool.last_place if spool is not None else 0
+
+    # -- deliveries ---------------------------------------------------------------------------------------------
+
+    def last_place(self) -> int:
+        return self._place
+
+    def deliver(self, deliveries: list[Deliver]) -> None:
+        """Everything delivered in one turn of the loop."""
+        now_us = time.time_ns() // 1000
+        first = self._keep(deliveries, now_us)
+        for place, each in enumerate(deliveries, first):
+            event = each.event
+            inboxes = self._by_topic.get(event.topic)
+            if inboxes is None:
+                inboxes = remember(self._by_topic, event.topic, [i for i in self.inboxes if i.wants(event.topic)])
+            if inboxes:
+                item = delivery(event, place, each.hops)
+                for inbox in inboxes:
+                    inbox.offer(item)
+        for each in deliveries:
+            self.metrics.delivered(each.event.topic, now_us - each.event.published_us)
+
+    def _keep(self, deliveries: list[Deliver], now_us: int) -> int:
+        """Gives each its place, and to the spool if there is one."""
+        first = self._place + 1
+        self._place += len(deliveries)
+        if self.spool is not None:
+            kept = []
+            for each in deliveries:
+                body = self.bodies.get(each.event.id)
+                kept.append(Kept(each.event.id, each.event.topic, body.sealed if body else b"", each.hops, now_us))
+            first = self.spool.keep(kept)
+            self._place = first + len(kept) - 1
+        return first
+
+    # -- subscriptions ------------------------------------------------------------------------------------------
+
+    def open(self, topic: Topic, name: str, from_start: bool, ordered: bool) -> Inbox:
+        return Inbox(
+            topic,
+            self.hierarchy,
+            self.spool,
+            self.last_place,
+            name=name,
+            after=0 if from_start and self.spool is not None else None,
+            ordered=ordered,
+            items_max=self.items_max,
+            bytes_max=self.bytes_max,
+            entered=self._entered,
+            left=self._left,
+        )
+
+    async def _entered(self, inbox: Inbox) -> None:
+        if inbox.name and self.spool is not None:
+            cursor = await self.spool.cursor(inbox.name)
+            if cursor is not None:
+                inbox.resume(cursor.acked, cursor.offered)
+            else:
+                inbox.begin(self._place)
+        self.inboxes.append(inbox)
+        self._by_topic.clear()
+        self.subscribe(inbox.topic)
+
+    def _left(self, inbox: Inbox) -> None:
+        if inbox in self.inboxes:
+            self.inboxes.remove(inbox)
+            self._by_topic.clear()
+            self.unsubscribe(inbox.topic)
+
+    def subscribe(self, topic: Topic) -> None:
+        """One more wants this topic."""
+        self.subscribed[topic] = self.subscribed.get(topic, 0) + 1
+        if self.subscribed[topic] == 1:
+            self.feed(Subscribe(topic))
+
+    def unsubscribe(self, topic: Topic) -> None:
+        self.subscribed[topic] -= 1
+        if self.subscribed[topic] == 0:
+            del self.subscribed[topic]
+            self.feed(Unsubscribe(topic))
+
+    def close(self) -> None:
+        for inbox in self.inboxes:
+            inbox.fail(closed_inbox())

@@ -1,0 +1,93 @@
+"""Which rows a node's steps leave in its trace."""
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Deliver, Effect, Given, Note
+from gossamer.core.trace import Level
+from gossamer.live.traces import SegmentWriter
+from gossamer.wire.frame import Copy
+
+
+class Recorder:
+    """Between driver and trace. Payloads never enter."""
+
+    def __init__(self, writer: SegmentWriter) -> None:
+        self.writer = writer
+        self.full = writer.head.level in ("full", "journal")
+
+    def keep(self, level: Level) -> None:
+        """Another level from now on."""
+        self.writer.keep(level)
+        self.full = level in ("full", "journal")
+
+    def given(self, now_us: int, given: Given) -> None:
+        """Rows tell of what came of it; the journal keeps the given itself."""
+
+    def effects(self, now_us: int, given: Given, effects: list[Effect]) -> None:
+        for effect in effects:
+            kind = type(effect)
+            if kind is Deliver:
+                self._deliver(now_us, effect)  # type: ignore[arg-type]
+            elif kind is Note:
+                self._note(now_us, effect)  # type: ignore[arg-type]
+
+    def _deliver(self, now_us: int, deliver: Deliver) -> None:
+        event = deliver.event
+        who = event.id
+        self.writer.row(
+            "deliver",
+            now_us,
+            topic=event.topic,
+            publisher=who.publisher,
+            incarnation=who.incarnation,
+            sequence=who.sequence,
+            hops=deliver.hops,
+            bytes=len(event.payload),
+        )
+
+    def _note(self, now_us: int, note: Note) -> None:
+        who = note.event
+        if who is None:
+            self.writer.row(note.kind, now_us, peer=note.peer, topic=note.topic, detail=note.detail)
+            return
+        self.writer.row(
+            note.kind,
+            now_us,
+            peer=note.peer,
+            topic=note.topic,
+            publisher=who.publisher,
+            incarnation=who.incarnation,
+            sequence=who.sequence,
+            detail=note.detail,
+        )
+
+    def sent(self, now_us: int, peers: tuple[Peer, ...], copy: Copy, topic: str, size: int) -> None:
+        if self.full:
+            for peer in peers:
+                self._copy("send", now_us, peer, copy, topic, size)
+
+    def received(self, now_us: int, peer: Peer, copy: Copy, size: int) -> None:
+        if self.full:
+            self._copy("receive", now_us, peer, copy, None, size)
+
+    def _copy(self, kind: str, now_us: int, peer: Peer, copy: Copy, topic: str | None, size: int) -> None:
+        who = copy.id
+        self.writer.row(
+            kind,  # type: ignore[arg-type]
+            now_us,
+            peer=peer,
+            topic=topic,
+            publisher=who.publisher,
+            incarnation=who.incarnation,
+            sequence=who.sequence,
+            hops=copy.hops,
+            bytes=size,
+        )
+
+    def refused(self, now_us: int, peer: Peer | None, why: str) -> None:
+        self.writer.row("reject", now_us, peer=peer, detail=why)
+
+    def tick(self) -> None:
+        self.writer.tick()
+
+    def close(self) -> None:
+        self.writer.close()

@@ -1,0 +1,161 @@
+"""Clients of a node: they publish through it and read its spool, under a grant of their own.
+
+A client has no tables and forwards nothing. Each of its readers may have `WINDOW` items on the way; it says how many
+it has taken, so a slow client holds up nobody but itself.
+"""
+
+import asyncio
+import time
+from typing import TYPE_CHECKING, Any
+
+from gossamer.core.errors import GossamerError
+from gossamer.core.machine import Message
+from gossamer.live.control import Answer, Enough, Item, Items, Offer, Read, Taken
+from gossamer.live.deliveries import Delivery, Gap
+from gossamer.live.inbox import Inbox
+from gossamer.live.link import Link
+from gossamer.wire.frame import PART_BYTES, batch_frame, part_frames
+from gossamer.wire.sealed import head_of, seal
+
+if TYPE_CHECKING:
+    from gossamer.live.node import Node
+
+WINDOW = 1000
+PAGE = 100
+READERS_MAX = 100
+
+
+class Serving:
+    """All clients of one node."""
+
+    def __init__(self, node: "Node", clients_max: int) -> None:
+        self.node, self.clients_max = node, clients_max
+        self.attendants: dict[Link, Attendant] = {}
+
+    def attached(self, link: Link) -> None:
+        self.node.metrics.clients += 1
+        self.attendants[link] = Attendant(self.node, link)
+        if len(self.attendants) > self.clients_max:
+            link.refuse("too many clients")
+
+    def detached(self, link: Link) -> None:
+        self.node.metrics.clients -= 1
+        if (attendant := self.attendants.pop(link, None)) is not None:
+            attendant.close()
+
+    def asked(self, link: Link, message: Message) -> None:
+        if (attendant := self.attendants.get(link)) is not None:
+            attendant.asked(message)
+
+
+class Attendant:
+    """Serves one client."""
+
+    def __init__(self, node: "Node", link: Link) -> None:
+        self.node, self.link = node, link
+        self.readers: dict[int, asyncio.Task[None]] = {}
+        self.inboxes: dict[int, Inbox] = {}
+        self.room: dict[int, asyncio.Semaphore] = {}
+        self.transfers = 0
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def asked(self, message: Message) -> None:
+        match message:
+            case Offer():
+                self._start(self._publish(message))
+            case Read():
+                self._read(message)
+            case Taken(number, items, acked):
+                self._taken(number, items, acked)
+            case Enough(number):
+                if (reader := self.readers.pop(number, None)) is not None:
+                    reader.cancel()
+            case _:
+                self.link.strike("not for nodes", "a client sent what only nodes say")
+
+    def _start(self, work: Any) -> asyncio.Task[Any]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def say(self, message: Message) -> None:
+        if self.link.closed:
+            return
+        data = self.node.station.codec.encode(message)
+        if len(data) <= PART_BYTES:
+            self.link.write(batch_frame([], [], [], [data], self.link.version))
+            return
+        self.transfers += 1
+        for part in part_frames(self.transfers, data, None, self.link.version):
+            self.link.write(part)
+
+    def _may(self, act: str, topic: str) -> str:
+        assert self.link.peer is not None
+        if self.node.trust.may(self.link.peer, act, topic, time.time()):  # type: ignore[arg-type]
+            return ""
+        return f"the grant of {self.link.name} does not let it {act} on {topic}"
+
+    # -- publishing ---------------------------------------------------------------------------------------------
+
+    async def _publish(self, offer: Offer) -> None:
+        problem, event_id = self._may("publish", offer.topic), None
+        if not problem:
+            try:
+                event_id = await self.node.publish(
+                    offer.topic, offer.payload, attributes=offer.attributes, key=offer.key
+                )
+            except GossamerError as wrong:
+                problem = str(wrong)
+        self.say(Answer(offer.number, event_id, problem[:1000]))
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def _read(self, read: Read) -> None:
+        if read.number in self.readers or len(self.readers) >= READERS_MAX:
+            self.say(Items(read.number, (), "too many readers of one client, or the same number twice"))
+        elif problem := self._may("subscribe", read.topic):
+            self.say(Items(read.number, (), problem))
+        else:
+            self.room[read.number] = asyncio.Semaphore(WINDOW)
+            self.readers[read.number] = self._start(self._pump(read))
+
+    async def _pump(self, read: Read) -> None:
+        """Reads for the client, in pages, never more than it has room for."""
+        room = self.room[read.number]
+        try:
+            inbox = self.node.subscribe(read.topic, name=read.name, from_start=read.from_start, ordered=read.ordered)
+            async with inbox:
+                self.inboxes[read.number] = inbox
+                async for item in inbox:
+                    page = [item]
+                    await room.acquire()
+                    while len(page) < PAGE and inbox.at_hand() and not room.locked():
+                        page.append(await anext(inbox))
+                        await room.acquire()
+                    self.say(Items(read.number, tuple(map(as_item, page))))
+        except GossamerError as wrong:
+            self.say(Items(read.number, (), str(wrong)[:1000]))
+        finally:
+            self.inboxes.pop(read.number, None)
+            self.room.pop(read.number, None)
+            self.readers.pop(read.number, None)
+
+    def _taken(self, number: int, items: int, acked: tuple[int, ...]) -> None:
+        room, inbox = self.room.get(number), self.inboxes.get(number)
+        if room is not None:
+            for _ in range(min(items, WINDOW)):
+                room.release()
+        if inbox is not None:
+            for place in acked:
+                inbox.ack_place(place)
+
+    def close(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+
+
+def as_item(item: Delivery | Gap) -> Item:
+    if isinstance(item, Gap):
+        return Item(0, item.why.encode(), lost=max(1, item.lost))
+    return Item(item.place, seal(head_of(item), item.payload, None), item.hops, item.redelivered)

@@ -1,0 +1,249 @@
+"""A node's parts, put together: who tells whom. `Node` is what users see of it."""
+
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from gossamer.core.draws import fold
+from gossamer.core.ids import EventId, Peer, peer_of
+from gossamer.core.machine import Contacted, Leave, Note, Started
+from gossamer.core.stack import Stack
+from gossamer.core.topics import topic
+from gossamer.core.trace import Head
+from gossamer.live.bodies import Bodies
+from gossamer.live.book import Book
+from gossamer.live.clock import Clock
+from gossamer.live.config import Config
+from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
+from gossamer.live.driver import Driver
+from gossamer.live.hearing import Hearing
+from gossamer.live.metrics import Metrics
+from gossamer.live.office import Office
+from gossamer.live.publishing import Publishing
+from gossamer.live.readers import Readers
+from gossamer.live.recorder import Recorder
+from gossamer.live.seeds import Seeds
+from gossamer.live.spool import Spool
+from gossamer.live.switchboard import Switchboard
+from gossamer.live.traces import SegmentWriter, host
+from gossamer.live.transports import Transport
+from gossamer.live.trust import Trust
+from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.wire.codec import Codec
+
+SEEDS_PATIENCE_S = 2.0
+"How long the start waits for seeds to answer; they are called on afterwards."
+REMEMBERED = 100_000
+"Events of a former life that are not news."
+CARRIERS: dict[str, type[Struct]] = {
+    str(each.__struct_config__.tag): each for each in DYNAMIC_MESSAGES if "carried" in each.__struct_fields__
+}
+"Messages that carry an event, by tag."
+
+
+class Station:
+    """Everything a running node consists of."""
+
+    def __init__(
+        self,
+        config: Config,
+        trust: Trust,
+        spool: Spool | None,
+        metrics: Metrics,
+        make_transport: Callable[[Trust], Transport],
+    ) -> None:
+        self.config, self.trust, self.spool, self.metrics = config, trust, spool, metrics
+        self.me: Peer = peer_of(trust.name)
+        self.incarnation = spool.incarnation if spool is not None else time.time_ns() // 1000
+        self.hierarchy = config.hierarchy.order()
+        self.clock = Clock()
+        self.book = Book(config.limits.records_max)
+        self.bodies = Bodies()
+        self.begun = False
+        self.machine: Stack = dynamic_node(
+            self.me,
+            fold(self.me, self.incarnation),
+            self.hierarchy,
+            lambda name: self.config.params_of(name),
+            config.scamp,
+            config.search,
+            spell=trust.spell,
+        )
+        self.codec = Codec(dict.fromkeys((*DYNAMIC_MESSAGES, *NODE_CONTROL, *CLIENT_CONTROL)))
+        self.recorder = self._recorder()
+        self.driver = Driver(
+            self.me, self.machine, self.clock, self.codec, CARRIERS, self.bodies, metrics, self.recorder
+        )
+        self.office = Office(config.network, "node", self.driver, trust, self.codec, metrics)
+        self.transport = make_transport(trust)
+        self.board = self._switchboard()
+        self.hearing = self._hearing()
+        self.publishing = self._publishing()
+        self.readers = Readers(
+            spool,
+            self.hierarchy,
+            self.bodies,
+            metrics,
+            self.driver.feed,
+            config.limits.inbox_items,
+            config.limits.inbox_bytes,
+        )
+        self.seeds = Seeds(config.seeds, self.board, self._found_seed)
+        self._join()
+
+    def _recorder(self) -> Recorder | None:
+        config = self.config.trace
+        if config.folder is None or config.level == "off":
+            return None
+        head = Head(
+            self.config.network,
+            self.me,
+            name=self.trust.name,
+            incarnation=self.incarnation,
+            level=config.level,
+            host=host(),
+            offset_us=self.clock.offset_us,
+        )
+        return Recorder(SegmentWriter(config.folder, head, now_us=self.clock.now_us))
+
+    def _switchboard(self) -> Switchboard:
+        limits, timeouts = self.config.limits, self.config.timeouts
+        return Switchboard(
+            self.me,
+            self.office,
+            self.transport,
+            self.trust,
+            self.book,
+            self.metrics,
+            handshake_s=timeouts.handshake_s,
+            dial_s=timeouts.dial_s,
+            idle_s=timeouts.idle_s,
+            queue_bytes=limits.link_queue_bytes,
+            links_max=limits.links_max,
+        )
+
+    def _hearing(self) -> Hearing:
+        return Hearing(
+            self.me,
+            self.trust,
+            self.book,
+            self.bodies,
+            self.codec,
+            CARRIERS,
+            self.metrics,
+            self.machine.knows,
+            self.driver.feed,
+            self.office.control,
+        )
+
+    def _publishing(self) -> Publishing:
+        return Publishing(
+            self.me,
+            self.incarnation,
+            self.driver,
+            self.trust,
+            self.bodies,
+            self.spool,
+            self.clock,
+            self.metrics,
+            self.config.limits.event_bytes_max,
+            self.config.spool.keep_s,
+        )
+
+    def _join(self) -> None:
+        """Who tells whom."""
+        self.driver.board = self.office.board = self.board
+        self.office.hearing, self.office.publishing = self.hearing, self.publishing
+        self.board.bye = self.office.bye
+        self.driver.via = lambda: self.hearing.via
+        self.driver.told = self.publishing.told
+        self.driver.deliver = self.readers.deliver
+        self.driver.noted = self._noted
+        self.hearing.ours = self.office.arrived_straight
+        if self.recorder is not None:
+            self.hearing.copy_met = self.recorder.received if self.recorder.full else None
+        self.metrics.before.append(self._look_up)
+
+    def _look_up(self) -> None:
+        """Numbers that are asked for rather than counted."""
+        self.metrics.peers_known = len(self.book)
+        self.metrics.revocations = self.trust.revocations()[0]
+        self.metrics.clock_jumps = self.clock.jumps
+        self.metrics.spool_pending = len(self.publishing.unacked)
+        if self.recorder is not None:
+            self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
+
+    def _noted(self, note: Note) -> None:
+        if note.kind == "parasite":
+            self.metrics.parasites += 1
+        elif note.kind == "reject":
+            self.metrics.refuse(note.detail or "bad message")
+
+    # -- life ---------------------------------------------------------------------------------------------------
+
+    async def listen(self) -> str:
+        """Takes calls; where."""
+        bound = await self.transport.listen(self.config.bind, self.board.answer)
+        self.addresses = self.config.advertised(bound)
+        self.renew_record()
+        return bound
+
+    def renew_record(self) -> None:
+        """This node's record, anew: its address or its keys have changed. Whoever is linked hears of it."""
+        self.office.own = self.trust.record(self.addresses, self.clock.now_us())
+        self.book.add(self.trust.admit(self.office.own, time.time()), self.office.own)
+        for line in self.board.lines.values():
+            line.mentions[self.me] = None
+            self.board.touched(line)
+
+    async def begin(self) -> None:
+        """Reaches the seeds, and takes up where a former life ended."""
+        contacts = await self.seeds.reach(SEEDS_PATIENCE_S)
+        memory: tuple[EventId, ...] = ()
+        waiting: list[bytes] = []
+        if self.spool is not None:
+            memory, waiting = await self._former_life(self.spool)
+        self.begun = True
+        self.driver.feed(Started(contacts, memory))
+        for name in self.config.subscribe:
+            self.readers.subscribe(topic(name))
+        for sealed in waiting:
+            self.publishing.resume(sealed)
+        self._beat()
+
+    async def _former_life(self, spool: Spool) -> tuple[tuple[EventId, ...], list[bytes]]:
+        """What is not news, and what still has to be handed over. A publication that was not delivered here yet, to
+        readers of this same node, is news to them."""
+        seen = await spool.seen(REMEMBERED)
+        outbox = await spool.outbox(REMEMBERED)
+        delivered = await spool.find([each.id for each in outbox])
+        news = {each.id for each in outbox if each.id not in delivered}
+        return tuple(each for each in seen if each not in news), [each.sealed for each in outbox]
+
+    def _found_seed(self, peer: Peer) -> None:
+        if self.begun:
+            self.driver.feed(Contacted((peer,)))
+
+    def _beat(self) -> None:
+        """Once a second: the clock is looked at, and a quiet node says in its trace that it is alive."""
+        if not self.driver.closed:
+            self.clock.check()
+            if self.recorder is not None:
+                self.recorder.tick()
+            self.driver.loop.call_later(1.0, self._beat)
+
+    async def close(self, leave: bool) -> None:
+        """Hands over what was published, says goodbye, writes everything down."""
+        patience_s = self.config.timeouts.leave_s
+        if leave:
+            await self.publishing.handed_over(patience_s)
+            self.driver.feed(Leave())
+            self.driver.tick()
+        self.publishing.close()
+        await self.seeds.close()
+        await self.board.close(patience_s)
+        self.driver.closed = True
+        self.readers.close()
+        if self.recorder is not None:
+            self.recorder.close()
