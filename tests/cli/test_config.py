@@ -9,6 +9,7 @@ import pytest
 from cli.running import gossamer
 from gossamer.cli.config import toml
 from gossamer.live.config import Config, load
+from gossamer.live.keys.network import Network
 
 TEXT = """
 name = "node-7"
@@ -36,6 +37,9 @@ parents = {".soccer.italy" = [".italy"]}
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
+    net = Network.init(tmp_path / "net")
+    net.grant("node-7", ["."], ["."])
+    net.folder_of("node-7").rename(tmp_path / "keys")
     path = tmp_path / "node.toml"
     path.write_text(TEXT)
     return path
@@ -83,6 +87,20 @@ def test_a_wrong_file_is_answered_in_one_sentence(old: str, new: str, says: str,
         assert (said.exit_code, said.stdout, said.stderr.count("\n")) == (2, "", 1)
         assert said.stderr.startswith(f"gossamer: {file}")
         assert says in said.stderr
+
+
+def test_keys_that_are_missing_or_anothers_or_do_not_allow_it_are_told(file: Path, tmp_path: Path) -> None:
+    missing = gossamer("config", "check", file, "--set", "keys=nowhere")
+    assert (missing.exit_code, "nowhere" in missing.stderr, missing.stderr.count("\n")) == (2, True, 1)
+    assert "are those of 'node-7'" in gossamer("config", "check", file, "--set", "name=node-8").stderr
+    net = Network(tmp_path / "net")
+    net.grant("node-9", [".soccer"], [".tennis"])
+    said = gossamer("config", "check", file, "--set", f"keys={net.folder_of('node-9')}", "--set", "name=")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert said.stderr == (
+        f"gossamer: subscribe names .soccer, which the grant in {net.folder_of('node-9')} does not cover: "
+        "make one with `gossamer keys grant NET --node node-9 --subscribe .soccer`\n"
+    )
 
 
 def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:

@@ -37,8 +37,9 @@ def from_flags(**fields: object) -> Config:
 
 
 def refusal(path: Path | None = None, environ: dict[str, str] | None = None, flags: Any = None) -> str:
-    with pytest.raises(SpecError) as refused:
+    with pytest.raises((SpecError, Misuse)) as refused:
         load(path, environ or {}, flags)
+    assert refused.type is (SpecError if path or environ else Misuse)
     assert "\n" not in str(refused.value)
     return str(refused.value)
 
@@ -63,7 +64,7 @@ def test_the_environment_wins_over_the_file_and_flags_over_both(tmp_path: Path) 
         "name": str(path),
         "network": str(path),
         "limits.inbox_items": "GOSSAMER_LIMITS__INBOX_ITEMS",
-        "bind": "--bind",
+        "bind": "--set bind",
     }
 
 
@@ -103,6 +104,13 @@ def test_whole_tables_and_single_topics_can_be_set_from_outside() -> None:
     assert config.subscribe == (".a", ".b")
 
 
+def test_tables_made_in_python_are_as_good_as_their_fields() -> None:
+    spool, limits, params = SpoolConfig(keep_s=5), Limits(links_max=3), structs.replace(Params.live(), electors=3.0)
+    said = {"spool": spool, "limits": limits, "camcast": params, "topics": {".a": Params.camcast()}}
+    config = load(None, {"GOSSAMER_SPOOL__KEEP_S": "9"}, NAMED | said)
+    assert config == Config(name="n", spool=spool, limits=limits, camcast=params, topics={".a": Params.camcast()})
+
+
 def test_paths_are_relative_to_the_file_that_names_them_and_an_empty_one_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,7 +134,7 @@ def test_a_topic_takes_a_preset_then_the_general_fields_then_its_own(tmp_path: P
 
 
 def test_a_node_without_a_name_is_refused_unless_its_keys_have_one(tmp_path: Path) -> None:
-    assert refusal() == 'configuration: name is missing: give the node one of its own, like name = "node-7"'
+    assert refusal() == 'name is missing: give the node one of its own, like name = "node-7"'
     assert f"{tmp_path / 'node.toml'}: name is missing" in refusal(written(tmp_path, ""))
     assert load(None, {}, {"keys": tmp_path}).name == ""
 
@@ -214,14 +222,18 @@ def test_a_wrong_variable_is_told_by_its_name(variable: str, text: str, says: st
 @pytest.mark.parametrize(
     ("flags", "says"),
     [
-        ({"seeds": ["nowhere"]}, "--seeds: seeds: 'nowhere' is not an address"),
-        ({"limits.inbox_items": "-1"}, "--set limits.inbox_items: limits.inbox_items must be above 0, not -1"),
-        ({"a..b": 1}, "--set a..b: 'a..b' is not a field name, like limits.inbox_items"),
-        ({"two words": 1}, "--two words: 'two words' is not a field name, like limits.inbox_items"),
-        ({"spool.": 1}, "--set spool.: 'spool.' is not a field name, like limits.inbox_items"),
+        ({"seeds": ["nowhere"]}, "seeds: 'nowhere' is not an address"),
+        ({"limits.inbox_items": "-1"}, "limits.inbox_items must be above 0, not -1"),
+        ({"bind": "0.0.0.0:1"}, "bind is 0.0.0.0:1, which other machines can reach"),
+        ({"limitz": {}}, "there is no field limitz; did you mean limits?"),
+        ({"limits": {"linksmax": 1}}, "there is no field limits.linksmax; did you mean limits.links_max?"),
+        ({"limits": 3}, "limits must be a table, not the number 3"),
+        ({"a..b": 1}, "'a..b' is not a field name, like limits.inbox_items"),
+        ({"two words": 1}, "'two words' is not a field name, like limits.inbox_items"),
+        ({"spool.": 1}, "'spool.' is not a field name, like limits.inbox_items"),
     ],
 )
-def test_a_wrong_flag_is_told_by_its_name(flags: dict[str, object], says: str) -> None:
+def test_a_wrong_flag_is_told_by_its_field(flags: dict[str, object], says: str) -> None:
     assert refusal(flags=NAMED | flags).startswith(says)
 
 

@@ -1,6 +1,7 @@
 """gossamer config: a node's settings, checked and shown before it starts."""
 
 import json
+import time
 from collections.abc import Iterator, Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -11,8 +12,12 @@ import msgspec
 from msgspec import Struct, structs
 
 from gossamer.core.errors import Misuse
+from gossamer.core.ids import peer_of
 from gossamer.core.reading import joined
 from gossamer.live.config import Config, read
+from gossamer.live.config_tables import SpoolConfig, TraceConfig
+from gossamer.live.node import load_trust
+from gossamer.live.trust import Act
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SETTINGS = click.option(
@@ -34,9 +39,10 @@ def command() -> None:
 def check(file: Path, settings: tuple[str, ...]) -> None:
     """One line that says what a node with this file would do, or what is wrong with it (exit code 2)."""
     config, sources = read(file, overrides=settings_of(settings))
+    name = granted_name(config)
     others = sorted(set(sources.values()) - {str(file)})
     beside = f" (with {', '.join(others)})" if others else ""
-    click.echo(f"{file}{beside} is fine: {outlook(config)}.")
+    click.echo(f"{file}{beside} is fine: {name} {outlook(config)}.")
 
 
 @command.command("show", epilog="Example: gossamer config show node.toml --json")
@@ -69,24 +75,43 @@ def settings_of(settings: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
+def granted_name(config: Config) -> str:
+    """The node's name, once its keys are found to be its own and to allow what it would do."""
+    trust = load_trust(config)
+    wishes: tuple[tuple[Act, tuple[str, ...]], ...] = (("subscribe", config.subscribe), ("publish", config.publish))
+    for act, topics in wishes:
+        for topic in topics:
+            if not trust.may(peer_of(trust.name), act, topic, time.time()):
+                raise Misuse(
+                    f"{act} names {topic}, which the grant in {config.keys} does not cover: "
+                    f"make one with `gossamer keys grant NET --node {trust.name} --{act} {topic}`"
+                )
+    return trust.name
+
+
 def outlook(config: Config) -> str:
     """What a node told this would do."""
-    spool = config.spool
     said = [
-        f"{config.name or 'the node named in its keys'} takes calls at {config.bind}",
+        f"takes calls at {config.bind}",
         "with TLS" if config.keys else "without keys, so on this machine only",
         f"joins through {', '.join(config.seeds)}" if config.seeds else "waits for others (no seeds)",
         f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
         f"publishes on {', '.join(config.publish)}" if config.publish else "",
-        f"spools to {spool.folder} ({spool.durability})" if spool.folder else "spools in memory",
-        f"traces {config.trace.level} to {config.trace.folder}" if tracing(config) else "leaves no traces",
+        spooling(config.spool),
+        tracing(config.trace),
         "serves no metrics" if config.metrics.bind == "off" else f"serves metrics at {config.metrics.bind}",
     ]
     return ", ".join(each for each in said if each)
 
 
-def tracing(config: Config) -> bool:
-    return config.trace.folder is not None and config.trace.level != "off"
+def spooling(spool: SpoolConfig) -> str:
+    if spool.durability == "off":
+        return "keeps no spool"
+    return f"spools to {spool.folder} ({spool.durability})" if spool.folder else "spools in memory"
+
+
+def tracing(trace: TraceConfig) -> str:
+    return f"traces {trace.level} to {trace.folder}" if trace.folder and trace.level != "off" else "leaves no traces"
 
 
 def lines(config: Config, sources: Mapping[str, str]) -> Iterator[str]:

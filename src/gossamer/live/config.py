@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct, structs
 
-from gossamer.core.errors import Misuse, SpecError
+from gossamer.core.errors import Misuse
 from gossamer.core.reading import joined
 from gossamer.core.topics import Topic, topic
 from gossamer.live.config_reading import ANY, Said, fields_of
@@ -151,7 +151,9 @@ def load(
     environ: Mapping[str, str] | None = None,
     overrides: Mapping[str, object] | None = None,
 ) -> Config:
-    """The configuration a file, the environment (None: this process's) and flags (dotted names) make together."""
+    """The configuration a file, the environment (None: this process's) and flags (dotted names) make together.
+
+    SpecError: the file or a variable is wrong. Misuse: a flag is."""
     return read(path, environ, overrides)[0]
 
 
@@ -169,7 +171,7 @@ def read(
     try:
         return _config(said.values), said.sources
     except Misuse as wrong:
-        raise SpecError(f"{said.source_of(str(wrong))}: {wrong}") from None
+        raise said.mistake(str(wrong)) from None
 
 
 def _fields() -> dict[str, Any]:

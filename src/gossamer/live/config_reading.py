@@ -1,7 +1,8 @@
 """Settings said in three places, the later winning: a TOML file, environment variables, flags.
 
-A value is checked where it is said, so that a mistake is told with its place: the file, the variable or the flag.
-`Said` knows nothing of nodes; it is given the fields there are.
+A value is checked where it is said, so that a mistake is told with its place: the file or the variable. What a caller
+said, by flags or by names in Python, needs no place beside the field. `Said` knows nothing of nodes; it is given the
+fields there are.
 """
 
 import contextlib
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.reading import in_words, joined, kind_of
@@ -23,6 +24,7 @@ from gossamer.core.reading import in_words, joined, kind_of
 PREFIX = "GOSSAMER_"
 NOT_SETTINGS = ("GOSSAMER_CONFIG", "GOSSAMER_JAVA_REAL")
 "Variables that begin like ours and say something else."
+CALLER = "--set"
 ANY = "*"
 "In a table of fields: whatever the name."
 
@@ -45,8 +47,8 @@ class Said:
         self.fields = fields
         self.values: dict[str, Any] = {}
         self.sources: dict[str, str] = {}
-        self.start = "configuration"
-        "What a mistake is put down to that no single place made."
+        self.start = CALLER
+        "Whom a mistake is put down to that no single place made."
 
     def file(self, path: Path) -> None:
         self.start = str(path)
@@ -62,10 +64,14 @@ class Said:
         """Fields by dotted name; None means the flag was not given."""
         for name, value in flags.items():
             if value is not None:
-                source = f"--set {name}" if "." in name else f"--{name}"
-                self._take(self._nested(_path(name, source), value), source, Path.cwd(), str)
+                self._take(self._nested(_path(name), value), f"{CALLER} {name}", Path.cwd(), str)
 
-    def source_of(self, sentence: str) -> str:
+    def mistake(self, sentence: str, source: str = "") -> Misuse | SpecError:
+        """A sentence with the place it is about."""
+        place = source or self._source_of(sentence)
+        return Misuse(sentence) if place.startswith(CALLER) else SpecError(f"{place}: {sentence}")
+
+    def _source_of(self, sentence: str) -> str:
         """Who said the field that a sentence names first, or spoke last of the table it is about."""
         places = {name: re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", sentence) for name in self.sources}
         found = [(place.start(), -len(name), name) for name, place in places.items() if place]
@@ -88,7 +94,7 @@ class Said:
         try:
             self._take_table(said, self.values, self.fields, "", (source, folder, spell))
         except Misuse as wrong:
-            raise SpecError(f"{source}: {wrong}") from None
+            raise self.mistake(str(wrong), source) from None
 
     def _take_table(
         self,
@@ -101,6 +107,7 @@ class Said:
         source, folder, spell = how
         for key, value in said.items():
             field, name = fields.get(key, fields.get(ANY)), joined(where, key)
+            value = structs.asdict(value) if isinstance(value, Struct) else value
             if field is None:
                 raise Misuse(f"there is no field {name}; {self._nearest(key, fields, where, spell)}")
             if not isinstance(field, dict):
@@ -134,12 +141,12 @@ def _variable(name: str) -> str:
     return PREFIX + name.upper().replace(".", "__")
 
 
-def _path(name: str, source: str) -> list[str]:
+def _path(name: str) -> list[str]:
     """A dotted name in its parts, quoted as in TOML where a part has dots itself."""
     try:
         held: Any = tomllib.loads(f"{name} = 0")
     except tomllib.TOMLDecodeError:
-        raise SpecError(f"{source}: {name!r} is not a field name, like limits.inbox_items") from None
+        raise Misuse(f"{name!r} is not a field name, like limits.inbox_items") from None
     path = []
     while isinstance(held, dict):
         (key,) = held
