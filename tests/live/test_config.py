@@ -13,7 +13,7 @@ from msgspec import structs
 
 import gossamer
 from gossamer.core.errors import Misuse, SpecError
-from gossamer.live.config import TABLES, Config, changes, load, read
+from gossamer.live.config import RELOADABLE, RELOADABLE_FIELDS, TABLES, Config, changes, load, read
 from gossamer.live.config_reading import NOT_SETTINGS, value_of
 from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
 from gossamer.protocols.camcast.params import Params
@@ -355,3 +355,43 @@ def test_no_other_variable_of_ours_is_taken_for_a_setting() -> None:
 def test_reading_a_configuration_loads_nothing_heavy() -> None:
     script = "import sys, gossamer.live.config; print(*(m for m in ('numpy', 'rich', 'click') if m in sys.modules))"
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "\n"
+
+
+# The page about it
+
+PAGE = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+
+
+def told(heading: str) -> dict[str, str]:
+    """Defaults by field, from the table below a heading."""
+    section = PAGE.partition(f"### {heading}\n")[2].partition("\n### ")[0].partition("\n## ")[0]
+    return dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([^|]+) \|", section, re.MULTILINE))
+
+
+@pytest.mark.parametrize("name", [name for name in TABLES if name not in ("scamp", "search")])
+def test_every_field_of_a_table_is_explained_with_its_default(name: str) -> None:
+    defaults = structs.asdict(TABLES[name]())
+    assert list(told(f"`[{name}]`")) == list(defaults)
+    for field, cell in told(f"`[{name}]`").items():
+        assert (None if cell == "none" else tomllib.loads(f"v = {cell.strip('`')}")["v"]) == defaults[field], field
+
+
+def test_every_field_outside_the_tables_is_explained_with_its_default() -> None:
+    apart = [name for name in Config.__struct_fields__ if name not in (*TABLES, "camcast", "topics")]
+    assert list(told("The node")) == apart
+    for field, cell in told("The node").items():
+        default = getattr(Config(name="n"), field) if field != "name" else ""
+        said = None if cell == "none" else tomllib.loads(f"v = {cell.strip('`')}")["v"]
+        assert said == (list(default) if isinstance(default, tuple) else default), field
+
+
+def test_every_file_on_the_page_is_fine(tmp_path: Path) -> None:
+    blocks = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 3
+    for block in blocks:
+        from_file(tmp_path, block)
+
+
+def test_what_the_page_says_can_change_while_running_is_what_can() -> None:
+    section = PAGE.partition("## Changing it while the node runs")[2].partition("\n## ")[0]
+    assert {name.strip("[]") for name in re.findall(r"`([^`]+)`", section)} == {*RELOADABLE, *RELOADABLE_FIELDS}

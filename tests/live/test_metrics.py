@@ -1,12 +1,16 @@
 """What a node counts, and the page that shows it."""
 
+import re
 import typing
+from pathlib import Path
 
 import pytest
 
 from gossamer import __version__
 from gossamer.live.metrics import OTHER, REFUSALS, TOPICS_MAX, WORDS_MAX, By, Histogram, Metrics
 from live.exposition import families, value
+
+LABELS = {"deliveries": "topic", "messages_by_tag": "tag", "refusals": "reason", "links_closed": "reason"}
 
 
 def test_every_number_is_on_the_page_with_what_it_means() -> None:
@@ -130,3 +134,15 @@ def test_the_page_tells_what_runs_and_what_it_takes() -> None:
 def test_every_declared_number_has_a_type_that_says_what_it_is() -> None:
     hints = typing.get_type_hints(Metrics, include_extras=True)
     assert all(hasattr(hint, "__metadata__") for name, hint in hints.items() if name != "before")
+
+
+def test_the_page_about_it_lists_every_metric_as_it_is_served() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
+    rows = dict(re.findall(r"^\| `(gossamer_\w+)` \| (.+) \|$", page, re.MULTILINE))
+    labels = {f"gossamer_{name}_total": f", by `{label}`" for name, label in LABELS.items()}
+    served = {
+        name: f"{family.kind}{labels.get(name, '')} | {family.says}"
+        for name, family in families(Metrics().page()).items()
+        if name.startswith("gossamer_") and name != "gossamer_build_info"
+    }
+    assert rows == served
