@@ -9,6 +9,8 @@ from gossamer.core.draws import fold
 
 Peer: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 "Another node: a number that also fits a signed column of 64 bits."
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+"Bounded where it comes in, for the same reason."
 
 
 def peer_of(name: str) -> Peer:
@@ -20,8 +22,8 @@ class EventId(Struct, frozen=True, array_like=True, order=True):
     """An event's name: unique as long as a publisher never repeats a sequence within one incarnation."""
 
     publisher: Peer
-    incarnation: int
-    sequence: int
+    incarnation: Count
+    sequence: Count
 
     def word(self) -> int:
         """64 bits that stand for this id in draws."""

@@ -1,0 +1,77 @@
+"""What goes into the spool and what comes out of it: plain tuples, since there is one per event."""
+
+from typing import NamedTuple
+
+from gossamer.core.ids import EventId
+from gossamer.core.topics import Topic
+
+
+class Outgoing(NamedTuple):
+    """A publication of this node (or of a client it speaks for) that must survive until members have it."""
+
+    id: EventId
+    topic: Topic
+    sealed: bytes
+    key: str | None = None
+    "The publisher's own name for it: the same key on the same topic means the same event."
+
+
+class Waiting(NamedTuple):
+    """A publication that has not been handed over yet."""
+
+    number: int
+    "Counts publications, oldest first: where to read on."
+    id: EventId
+    topic: Topic
+    sealed: bytes
+
+
+class Kept(NamedTuple):
+    """An event that was delivered here."""
+
+    id: EventId
+    topic: Topic
+    sealed: bytes
+    hops: int = 0
+    at_us: int = 0
+    "When it was delivered, in microseconds since 1970: its age is counted from here."
+
+
+class Stored(NamedTuple):
+    """A kept event as a reader gets it back."""
+
+    place: int
+    sealed: bytes
+    hops: int
+    at_us: int
+
+
+class Lost(NamedTuple):
+    """Events that had places and are not in the spool (any more)."""
+
+    first: int
+    last: int
+    "No place outside these two is meant; not every place between them is."
+    topic: Topic
+    "Theirs; the root stands for any."
+    events: int
+    "How many; 0: not known, retention took them and other readers' events alike."
+
+
+class Page(NamedTuple):
+    """One answer to a reader."""
+
+    items: list[Stored]
+    examined: int
+    "Read on after this place: everything up to here is in `items`, in `lost`, or of no interest to this reader."
+    lost: list[Lost]
+    "What this reader cannot have any more, told once to a reader that goes from page to page."
+
+
+class Cursor(NamedTuple):
+    """How far a named subscription has come."""
+
+    acked: int
+    "Everything up to this place is acknowledged."
+    offered: int
+    "The highest place ever given to the reader: what lies between may have been handled."

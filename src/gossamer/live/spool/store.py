@@ -1,0 +1,147 @@
+"""The spool as its thread sees it: plain calls on one connection, one transaction per round of work."""
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
+from itertools import chain
+from pathlib import Path
+from typing import TypeAlias
+
+from gossamer.core.topics import ROOT, Topic
+from gossamer.live.spool.events import Events
+from gossamer.live.spool.faults import explained, no_folder
+from gossamer.live.spool.items import Kept, Lost, Outgoing, Page
+from gossamer.live.spool.later import Later
+from gossamer.live.spool.lock import Lock
+from gossamer.live.spool.losses import Losses
+from gossamer.live.spool.published import Published
+from gossamer.live.spool.retention import NOTHING, Retention
+from gossamer.live.spool.rows import write_rows
+from gossamer.live.spool.schema import FILE, SYNCHRONOUS, Durability, connect, number, transaction
+
+AHEAD = 1 << 24
+"""Places are given out before their events are committed, and a reader may have met one that a crash then undid. They
+are reserved this far ahead, and a start after a crash begins beyond: no place ever means two events."""
+
+Batch: TypeAlias = tuple[int, Sequence[Kept]]
+"Events, and the place of the first."
+
+
+class Store:
+    """Open from construction to `close`."""
+
+    def __init__(
+        self,
+        folder: Path | None,
+        durability: Durability,
+        keep_s: float,
+        keep_bytes: int,
+        now_us: Callable[[], int],
+    ) -> None:
+        self.name = "in memory" if folder is None else str(folder / FILE)
+        self.now_us = now_us
+        with ExitStack() as undo:
+            try:
+                if folder is not None:
+                    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    undo.callback(Lock(folder).release)
+                self.db = connect(folder)
+                undo.callback(self.db.close)
+                self._begin(keep_s, keep_bytes)
+                self.db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
+            except sqlite3.Error as fault:
+                raise explained(fault, self.name) from fault
+            except OSError as fault:
+                raise no_folder(fault, folder) from fault
+            self._undo = undo.pop_all()
+
+    def _begin(self, keep_s: float, keep_bytes: int) -> None:
+        db = self.db
+        self.published = Published(db)
+        self.events = Events(db)
+        self.later = Later(db, self.published)
+        self.losses = Losses(Lost(*row) for row in db.execute("SELECT * FROM lost ORDER BY last").fetchall())
+        self.retention = Retention(db, self.events, self.published, keep_s, keep_bytes, self.now_us)
+        self.incarnation = max(self.now_us(), self._fact("incarnation") + 1)
+        self.floor = self._fact("floor")
+        self.settled = max(self._fact("places"), self.floor, number(db, "SELECT max(place) FROM events"))
+        "Every place up to this one is committed or lost."
+        self._reserved = self.settled + AHEAD
+        with transaction(db):
+            self._note("incarnation", self.incarnation)
+            self._note("places", self._reserved)
+
+    def _fact(self, name: str) -> int:
+        return number(self.db, "SELECT value FROM facts WHERE name = ?", name)
+
+    def _note(self, name: str, value: int) -> None:
+        self.db.execute("INSERT OR REPLACE INTO facts VALUES (?, ?)", (name, value))
+
+    def pending(self) -> bool:
+        """Whether something was left for the next commit."""
+        return bool(self.later) or self.losses.changed
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def write(self, publications: Sequence[Sequence[Outgoing]] = (), batches: Sequence[Batch] = ()) -> bool:
+        """All of this, what was left for later, and a step of retention, in one commit; True: that step found work."""
+        due = self.retention.due()
+        if not (publications or batches or due or self.pending()):
+            return False
+        written = sum(map(len, publications)) + sum(len(batch) for _, batch in batches)
+        settled = batches[-1][0] + len(batches[-1][1]) - 1 if batches else self.settled
+        reserved = self._reserved if settled + AHEAD // 2 < self._reserved else settled + AHEAD
+        with transaction(self.db):
+            step = self.retention.step(written) if due else NOTHING
+            if publications:
+                self.published.add(chain.from_iterable(publications), self.now_us())
+            if batches:
+                self.events.add(batches)
+            self.later.write()
+            if self.losses.changed:
+                self._write_losses()
+            if reserved != self._reserved:
+                self._note("places", reserved)
+            if step.floor:
+                self._note("floor", step.floor)
+        self.later.clear()
+        self.losses.changed = False
+        self.settled, self._reserved = max(self.settled, settled), reserved
+        if step.deleted:
+            self.floor = max(self.floor, step.floor)
+            self.losses.forget(self.floor)
+            self.retention.again()
+        return step.deleted
+
+    def _write_losses(self) -> None:
+        self.db.execute("DELETE FROM lost")
+        write_rows(self.db, "INSERT INTO lost VALUES", 4, list(chain.from_iterable(self.losses.ranges())))
+
+    def lose(self, ranges: Sequence[Lost]) -> None:
+        """These events could not be kept: whoever reads past their places is told."""
+        self.losses.extend(ranges)
+        self.settled = max(self.settled, *(each.last for each in ranges))
+
+    def tidy(self) -> None:
+        """Deletes everything retention no longer covers."""
+        self.retention.again()
+        while self.write():
+            pass
+
+    # -- reading ------------------------------------------------------------------------------------------------
+
+    def page(self, after: int, topics: Sequence[Topic], limit: int, limit_bytes: int) -> Page:
+        if after >= self.settled:
+            return Page([], after, [])
+        start = max(after, self.floor)
+        items, examined = self.events.page(start, self.settled, topics, max(1, limit), limit_bytes)
+        lost = self.losses.between(start, examined, topics)
+        if after < self.floor:
+            lost.insert(0, Lost(after + 1, self.floor, ROOT, 0))
+        return Page(items, examined, lost)
+
+    def close(self) -> None:
+        """After this the places go on without a jump."""
+        with suppress(sqlite3.Error), transaction(self.db):  # on a full disk they jump, which harms nobody
+            self._note("places", self.settled)
+        self._undo.close()
