@@ -133,8 +133,8 @@ class Client:
     def hello(self) -> Hello:
         return Hello(OLDEST, VERSION, self.network, "client", self.trust.record((), time.time_ns() // 1000))
 
-    def admit(self, data: bytes) -> Record:
-        return self.trust.admit(data, time.time())
+    def admit(self, hello: Hello) -> Record:
+        return self.trust.admit(hello.record, time.time())
 
     def greeted(self, link: Link, hello: Hello) -> None:
         if hello.role != "node":

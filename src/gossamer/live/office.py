@@ -1,6 +1,7 @@
 """What the links are told by, and tell: the desk between switchboard, machine, publishing and clients."""
 
 import logging
+import time
 from collections.abc import Callable
 from itertools import groupby
 from typing import Protocol
@@ -48,8 +49,12 @@ class Office:
     def hello(self) -> Hello:
         return Hello(OLDEST, VERSION, self.network, self.role, self.own, self.trust.revocations()[0])
 
-    def admit(self, data: bytes) -> Record:
-        return self.hearing.admit(data)
+    def admit(self, hello: Hello) -> Record:
+        """Whoever calls. A client may have the name and keys of a node, but takes no calls: its record is no address,
+        and must not replace one in the book."""
+        if hello.role == "client":
+            return self.trust.admit(hello.record, time.time())
+        return self.hearing.admit(hello.record)
 
     def batch(self, link: Link, batch: Batch) -> None:
         self.hearing.batch(link, batch)

@@ -37,7 +37,7 @@ class Office(Protocol):
     """Whom the switchboard tells: the driver."""
 
     def hello(self) -> Hello: ...
-    def admit(self, data: bytes) -> Record: ...
+    def admit(self, hello: Hello) -> Record: ...
     def batch(self, link: Link, batch: Batch) -> None: ...
     def large(self, link: Link, copy: Copy | None, body: bytes) -> None: ...
     def peer_up(self, link: Link, hello: Hello) -> None: ...
@@ -247,8 +247,8 @@ class Switchboard:
     def hello(self) -> Hello:
         return self.office.hello()
 
-    def admit(self, data: bytes) -> Record:
-        return self.office.admit(data)
+    def admit(self, hello: Hello) -> Record:
+        return self.office.admit(hello)
 
     def batch(self, link: Link, batch: Batch) -> None:
         self.office.batch(link, batch)
