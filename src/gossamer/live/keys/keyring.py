@@ -178,7 +178,12 @@ class Keyring:
             return []
         self._revocations, self._revoked = found, data
         self._keep_list()
-        return [peer for peer in dict.fromkeys(peer_of(each.node) for each in found.revoked) if self._is_out(peer)]
+        return self.shut_out()
+
+    def shut_out(self) -> list[Peer]:
+        """Whom the list shuts out: nodes on it of whom no newer key is known."""
+        named = dict.fromkeys(peer_of(each.node) for each in self._revocations.revoked)
+        return [peer for peer in named if self._is_out(peer)]
 
     def _is_out(self, peer: Peer) -> bool:
         """Whether the newest key of a peer is revoked, as far as one knows."""
