@@ -1,16 +1,12 @@
 """gossamer keys: who may join, publish and subscribe."""
 
 import time
-from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import click
-import msgspec
 
+from gossamer.cli.keys_shown import row, show_facts, show_table, tell_issued, tell_json
 from gossamer.core.errors import Misuse
-from gossamer.core.ids import peer_of
 from gossamer.live.keys import files
 from gossamer.live.keys.folder import KEY, read_papers
 from gossamer.live.keys.ledger import Issued
@@ -25,9 +21,14 @@ passphrase = click.option(
 )
 
 
-@click.group(
-    "keys", epilog="Example: gossamer keys init net && gossamer keys grant net --node node-7 --publish .soccer"
-)
+class InOrder(click.Group):
+    """Lists its commands as one comes to need them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group("keys", cls=InOrder, epilog="Example: gossamer keys init net")
 def command() -> None:
     """Who may join, publish and subscribe.
 
@@ -147,9 +148,7 @@ def show(folder: Path, as_json: bool) -> None:
     if as_json:
         tell_json(told)
         return
-    for name, value in told.items():
-        shown = day(value) if name in ("not_before_s", "not_after_s") else value
-        click.echo(f"{name.removesuffix('_s').replace('_', ' '):16} {words(shown)}")
+    show_facts(told)
 
 
 @command.command("rotate-authority", epilog="Example: gossamer keys rotate-authority net")
@@ -198,65 +197,3 @@ def read_passphrase(path: Path | None) -> bytes | None:
     if not (found := files.read(path).rstrip(b"\r\n")):
         raise Misuse(f"{path} is empty: write the passphrase into it")
     return found
-
-
-def row(issued: Issued, worth: str) -> dict[str, Any]:
-    return {
-        "node": issued.node,
-        "state": worth,
-        "peer": peer_of(issued.node),
-        "fingerprint": issued.fingerprint.hex(),
-        "publish": issued.publish,
-        "subscribe": issued.subscribe,
-        "not_before_s": issued.not_before_s,
-        "not_after_s": issued.not_after_s,
-        "owner": issued.owner,
-    }
-
-
-def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
-    there = of.folder_of(issued.node)
-    if as_json:
-        tell_json(row(issued, "good") | {"folder": str(there)})
-        return
-    may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
-    click.echo(f"{issued.node} may {' and '.join(may)} until {day(issued.not_after_s)}; all it needs is in {there}")
-    if not (there / KEY).exists():
-        click.echo(f"{KEY} is not there: put the other files beside it, wherever it is now.")
-
-
-def tell_json(value: Any) -> None:
-    click.echo(msgspec.json.encode(value).decode())
-
-
-def show_table(rows: Sequence[dict[str, Any]]) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner"):
-        table.add_column(name, no_wrap=name in ("node", "state", "key", "until"))
-    for each in rows:
-        key, until = each["fingerprint"][:16], day(each["not_after_s"])[:10]
-        cells = (
-            each["node"],
-            each["state"],
-            key,
-            words(each["publish"]),
-            words(each["subscribe"]),
-            until,
-            each["owner"],
-        )
-        table.add_row(*map(escape, cells))
-    Console().print(table)
-
-
-def words(value: Any) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return ", ".join(value) if isinstance(value, list | tuple) else str(value)
-
-
-def day(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M UTC")
