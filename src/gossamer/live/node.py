@@ -125,7 +125,7 @@ class Node:
         data = payload.encode() if isinstance(payload, str) else payload
         if type(data) is not bytes:
             raise Misuse(f"a payload is bytes or text, not {type(payload).__name__}: encode it first")
-        self._check_granted("publish", where)
+        self.check_granted("publish", where)
         return self.station.publishing.publish(where, data, checked(attributes), key)
 
     async def handed_over(self, patience_s: float = 10.0) -> bool:
@@ -142,7 +142,7 @@ class Node:
         makes the subscription remember, across restarts, what was acknowledged with `await inbox.ack(item)`."""
         self._check_up("subscribe")
         where = topics.topic(topic)
-        self._check_granted("subscribe", where)
+        self.check_granted("subscribe", where)
         if name and self._spool is None:
             raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
         return self.station.readers.open(where, name, from_start, ordered)
@@ -164,7 +164,8 @@ class Node:
         if self.state != "up":
             raise TransportDown(f"this node is {self.state}: {wish} between its start and its close")
 
-    def _check_granted(self, act: Act, topic: topics.Topic) -> None:
+    def check_granted(self, act: Act, topic: topics.Topic) -> None:
+        """Misuse unless this node's own grant covers it."""
         if not self.station.hearing.may(self.station.me, act, topic):
             raise Misuse(
                 f"the grant of {self.trust.name} does not let it {act} on {topic}: "

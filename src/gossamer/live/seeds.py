@@ -35,6 +35,14 @@ class Seeds:
         self._task = asyncio.get_running_loop().create_task(self._go_on(first))
         return tuple(dict.fromkeys(self.peers.values()))
 
+    def change(self, addresses: Sequence[str]) -> None:
+        """Other addresses from now on; they are called at once."""
+        self.addresses, self.said = addresses, set()
+        if self._task is not None:
+            self._task.cancel()
+        loop = asyncio.get_running_loop()
+        self._task = loop.create_task(self._go_on(loop.create_task(self._call_all())))
+
     async def _go_on(self, first: asyncio.Task[None]) -> None:
         await first
         pause_s = AGAIN_S

@@ -10,7 +10,7 @@ from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Contacted, Leave, Note, Started
 from gossamer.core.stack import Stack
 from gossamer.core.topics import topic
-from gossamer.core.trace import Head
+from gossamer.core.trace import Head, Level
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
 from gossamer.live.clock import Clock
@@ -179,6 +179,18 @@ class Station:
             self.metrics.parasites += 1
         elif note.kind == "reject":
             self.metrics.refuse(note.detail or "bad message")
+
+    def keep_trace(self, level: Level) -> None:
+        """Another level of traces from now on. Who begins in the middle says first what it takes part in."""
+        if self.recorder is not None:
+            self.recorder.keep(level)
+        elif (recorder := self._recorder()) is not None:
+            self.recorder = self.driver.recorder = recorder
+            now_us = self.clock.now_us()
+            recorder.effects(now_us, Started(), [Note("start")])
+            recorder.effects(now_us, Started(), [Note("subscribe", topic=name) for name in self.readers.subscribed])
+        if self.recorder is not None:
+            self.hearing.copy_met = self.recorder.received if self.recorder.full else None
 
     # -- life ---------------------------------------------------------------------------------------------------
 

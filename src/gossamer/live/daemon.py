@@ -1,0 +1,143 @@
+"""Nodes as a daemon: each with its page of numbers, run until a signal says stop, changed when another says reload."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+from collections.abc import Callable, Coroutine, Iterator, Sequence
+from typing import Any, TypeVar
+
+from gossamer.core.errors import GossamerError, Misuse
+from gossamer.live.config import Config
+from gossamer.live.endpoint import Endpoint, Health
+from gossamer.live.node import Node
+from gossamer.live.reloading import reload_keys, take_over
+
+log = logging.getLogger("gossamer.node")
+
+T = TypeVar("T")
+
+
+class Daemon:
+    """One node, and the settings it is told again when they are reloaded."""
+
+    def __init__(self, read: Callable[[], Config]) -> None:
+        self.read = read
+        self.node = Node(read())
+        self.endpoint = Endpoint(self.node.config.metrics.bind, self.node.metrics, self.health)
+
+    async def start(self) -> None:
+        await self.endpoint.__aenter__()
+        await self.node.start()
+
+    async def close(self) -> None:
+        await self.node.close()
+        await self.endpoint.__aexit__()
+
+    def reload(self) -> None:
+        """What was wrong is said, and everything stays as it was."""
+        try:
+            reload_keys(self.node)
+            take_over(self.node, self.read())
+        except GossamerError as wrong:
+            log.error("%s goes on as before: %s", self.node.trust.name, wrong)
+
+    def health(self) -> Health:
+        node = self.node
+        if node.state != "up":
+            return Health("joining" if node.state in ("new", "starting") else "leaving")
+        members, topics = node.station.machine.spread.members, node.station.machine.interest.mine()  # type: ignore[attr-defined]
+        joining = [topic for topic in topics if not members.ready(topic)]
+        about = {"name": node.trust.name, "address": node.address, "links": node.metrics.links, "topics": len(topics)}
+        return Health("joining" if joining else "ok", about)
+
+
+async def serve(daemons: Sequence[Daemon], ready: Callable[[], None]) -> None:
+    """Runs them until SIGTERM or SIGINT, then leaves in good order; a second such signal ends the process at once.
+
+    SIGHUP: settings and keys are read again. `ready` is called once all of them are up."""
+    stop = asyncio.Event()
+    with _signals(stop, daemons):
+        starting = asyncio.create_task(_start(daemons))
+        stopping = asyncio.create_task(stop.wait())
+        try:
+            await asyncio.wait([starting, stopping], return_when=asyncio.FIRST_COMPLETED)
+            if starting.done():
+                await starting
+                ready()
+                await stopping
+        finally:
+            starting.cancel()
+            stopping.cancel()
+            await asyncio.gather(starting, stopping, return_exceptions=True)
+            await asyncio.gather(*(each.close() for each in daemons))
+
+
+async def _start(daemons: Sequence[Daemon]) -> None:
+    """All at once: they may be one another's seeds."""
+    async with asyncio.TaskGroup() as group:
+        started = [group.create_task(_started(each)) for each in daemons]
+    for each in started:
+        if (wrong := each.result()) is not None:
+            raise wrong
+
+
+async def _started(daemon: Daemon) -> GossamerError | None:
+    try:
+        await daemon.start()
+    except GossamerError as wrong:
+        return wrong
+    return None
+
+
+@contextlib.contextmanager
+def _signals(stop: asyncio.Event, daemons: Sequence[Daemon]) -> Iterator[None]:
+    """Signals come in between two turns of the loop. Where there are none (Windows), Ctrl-C cancels whoever waits."""
+    loop = asyncio.get_running_loop()
+
+    def end(number: int) -> None:
+        if stop.is_set():
+            os._exit(128 + number)  # the spool and the trace are made for that
+        log.info("leaving; the same signal again ends it at once")
+        stop.set()
+
+    def reload() -> None:
+        for each in daemons:
+            if each.node.state == "up":
+                each.reload()
+
+    handlers: dict[int, Callable[[], None]] = {
+        number: lambda number=number: end(number)  # type: ignore[misc]
+        for number in (signal.SIGTERM, signal.SIGINT)
+    }
+    if hasattr(signal, "SIGHUP"):
+        handlers[signal.SIGHUP] = reload
+    with contextlib.suppress(NotImplementedError):
+        for number, handler in handlers.items():
+            loop.add_signal_handler(number, handler)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(NotImplementedError):
+            for number in handlers:
+                loop.remove_signal_handler(number)
+
+
+def check_distinct(configs: Sequence[Config]) -> None:
+    """Nodes of one process have nothing in common but the process."""
+    names = [config.name or str(config.keys) for config in configs]
+    for name in names:
+        if names.count(name) > 1:
+            raise Misuse(f"two of these nodes are {name}: give each a name of its own")
+
+
+def run(main: Coroutine[Any, Any, T]) -> T:
+    """On uvloop where it is installed, otherwise on asyncio's own loop."""
+    try:
+        from uvloop import new_event_loop
+    except ImportError:
+        with asyncio.Runner() as runner:
+            return runner.run(main)
+    with asyncio.Runner(loop_factory=new_event_loop) as runner:
+        return runner.run(main)

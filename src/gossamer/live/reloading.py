@@ -1,0 +1,128 @@
+"""What a running node takes over from a new configuration and from its folder of keys; the rest waits for a restart."""
+
+import logging
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec.structs import replace
+
+from gossamer.core.errors import Misuse
+from gossamer.core.machine import Tune
+from gossamer.core.topics import topic
+from gossamer.live.config import Config, changes
+from gossamer.live.node import Node
+from gossamer.live.serving import Serving
+from gossamer.live.station import Station
+from gossamer.live.trust import OpenTrust
+
+log = logging.getLogger("gossamer.node")
+
+
+def reload_keys(node: Node) -> None:
+    """A new key, grant, authority or list of revoked keys. Links stay; calls from now on are made with the new keys."""
+    if isinstance(node.trust, OpenTrust):
+        return
+    from gossamer.live.keys.keyring import Keyring
+
+    keyring, station = typing.cast(Keyring, node.trust), node.station
+    before, grant = keyring.revocations()[0], keyring.grant
+    try:
+        keyring.reload()
+    except Misuse as wrong:
+        log.error("%s: the keys stay as they were: %s", keyring.name, wrong)
+    station.hearing.forget()
+    if keyring.revocations()[0] > before:
+        station.office.revoked(keyring.shut_out())
+    if keyring.grant != grant:
+        log.info("%s has new keys or a new grant", keyring.name)
+        station.renew_record()
+
+
+def take_over(node: Node, new: Config) -> None:
+    """Changes what can be changed while the node runs, all of it or (Misuse) nothing."""
+    now, later = changes(node.config, new)
+    for name in later:
+        log.warning(
+            "%s: %s is another now, which a node takes over only at its start: restart it", node.trust.name, name
+        )
+    if not now:
+        return
+    old, config = node.config, merged(node.config, now)
+    for name in config.subscribe:
+        node.check_granted("subscribe", topic(name))
+    node.config = node.station.config = config
+    tables = dict.fromkeys(name.partition(".")[0] for name in now)
+    for table in tables:
+        if (take := TAKERS.get(table)) is not None:
+            take(node.station, old, config)
+    log.info("%s took over %s", node.trust.name, ", ".join(now))
+
+
+def merged(old: Config, now: Mapping[str, Any]) -> Config:
+    """The configuration that holds once these fields, by dotted name, are changed."""
+    fields: dict[str, Any] = {}
+    for name, value in now.items():
+        table, _, field = name.partition(".")
+        fields[table] = replace(fields.get(table, getattr(old, table)), **{field: value}) if field else value
+    return replace(old, **fields)
+
+
+def _params(station: Station, old: Config, new: Config) -> None:
+    """Communities joined later ask for their parameters then."""
+    station.machine.spread.members.params = new.scamp  # type: ignore[attr-defined]
+    for name in station.machine.interest.mine():
+        station.driver.feed(Tune(name, new.params_of(name)))
+        station.driver.feed(Tune(name, new.scamp))
+
+
+def _subscribe(station: Station, old: Config, new: Config) -> None:
+    before, after = (tuple(map(topic, dict.fromkeys(each.subscribe))) for each in (old, new))
+    for name in after:
+        if name not in before:
+            station.readers.subscribe(name)
+    for name in before:
+        if name not in after:
+            station.readers.unsubscribe(name)
+
+
+def _seeds(station: Station, old: Config, new: Config) -> None:
+    station.seeds.change(new.seeds)
+
+
+def _limits(station: Station, old: Config, new: Config) -> None:
+    limits, board, readers = new.limits, station.board, station.readers
+    board.queue_bytes, board.links_max = limits.link_queue_bytes, limits.links_max
+    readers.items_max, readers.bytes_max = limits.inbox_items, limits.inbox_bytes
+    station.book.entries_max = limits.records_max
+    station.publishing.event_bytes_max = limits.event_bytes_max
+    if isinstance(clients := station.office.clients, Serving):
+        clients.clients_max = limits.clients_max
+
+
+def _timeouts(station: Station, old: Config, new: Config) -> None:
+    board, timeouts = station.board, new.timeouts
+    board.dial_s, board.handshake_s, board.idle_s = timeouts.dial_s, timeouts.handshake_s, timeouts.idle_s
+
+
+def _spool(station: Station, old: Config, new: Config) -> None:
+    station.publishing.forget_after_s = new.spool.keep_s
+    if station.spool is not None:
+        station.spool.tune(new.spool.keep_s, new.spool.keep_bytes)
+
+
+def _trace(station: Station, old: Config, new: Config) -> None:
+    station.keep_trace(new.trace.level)
+
+
+TAKERS = {
+    "camcast": _params,
+    "topics": _params,
+    "scamp": _params,
+    "subscribe": _subscribe,
+    "seeds": _seeds,
+    "limits": _limits,
+    "timeouts": _timeouts,
+    "spool": _spool,
+    "trace": _trace,
+}
