@@ -27,6 +27,7 @@ HELLO, BATCH, PART = 1, 2, 3
 "Kinds of frame."
 
 HEADER = struct.Struct(">IBB")
+LENGTH = struct.Struct(">I")
 FRAME_BYTES_MAX = 1 << 20
 HELLO_BYTES_MAX = 16 << 10
 PART_BYTES = 256 << 10
@@ -60,7 +61,7 @@ class Batch(Struct, frozen=True, array_like=True):
 
 
 class Part(Struct, frozen=True, array_like=True):
-    """A piece of what is too large for one frame. The first piece of an event names it; without a name it is a message."""
+    """A piece of what is too large for one frame. The first piece of an event names it, that of a message does not."""
 
     transfer: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     "Counts the large events of this link."
@@ -155,38 +156,33 @@ class FrameReader:
     def __init__(self) -> None:
         self.limit = HELLO_BYTES_MAX
         "Bytes a frame may have: few until the peer has said who it is."
-        self._held: list[bytes] = []
-        self._size = 0
+        self._held = bytearray()
+        self._wanted = LENGTH.size
+        "Bytes from which on it is worth looking at what is held."
 
     @property
     def unfinished(self) -> bool:
-        return self._size > 0
+        return len(self._held) > 0
 
     def feed(self, data: bytes) -> Iterator[tuple[int, int, memoryview]]:
-        """(version, kind, body) of every frame these bytes complete."""
+        """(version, kind, body) of every frame these bytes complete. A length is judged as soon as it is there."""
+        whole: bytes | bytearray = data
         if self._held:
-            self._held.append(data)
-            self._size += len(data)
-            if self._size < self._wanted():
+            self._held += data
+            if len(self._held) < self._wanted:
                 return
-            data = b"".join(self._held)
-            self._held, self._size = [], 0
-        view, start, end = memoryview(data), 0, len(data)
-        while end - start >= HEADER.size:
-            length, version, kind = HEADER.unpack_from(view, start)
+            whole, self._held = self._held, bytearray()
+        view, start, end = memoryview(whole), 0, len(whole)
+        wanted = LENGTH.size
+        while end - start >= LENGTH.size:
+            (length,) = LENGTH.unpack_from(view, start)
             if not 2 <= length <= self.limit:
                 raise PeerFault(f"a frame of {length} bytes, and at most {self.limit} are allowed here")
-            after = start + 4 + length
+            after = start + LENGTH.size + length
             if after > end:
+                wanted = LENGTH.size + length
                 break
-            yield version, kind, view[start + HEADER.size : after]
+            yield view[start + 4], view[start + 5], view[start + HEADER.size : after]
             start = after
         if start < end:
-            self._held, self._size = [bytes(view[start:])], end - start
-
-    def _wanted(self) -> int:
-        """Bytes the unfinished frame has when it is whole."""
-        if len(self._held[0]) < 4:
-            self._held = [b"".join(self._held)]
-        first = self._held[0]
-        return HEADER.size if len(first) < 4 else 4 + int.from_bytes(first[:4])
+            self._held, self._wanted = bytearray(view[start:]), wanted
