@@ -229,12 +229,15 @@ def test_a_reload_takes_a_newer_list_even_where_it_shuts_out_the_node_itself(net
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
     data = revocations(net, "node-2")
+    assert one.shut_out() == []
     one.reload(NOW)
+    assert one.shut_out() == [two.peer]
     assert one.revocations() == (1, data)
     assert not one.may(two.peer, "publish", ".soccer", NOW)
     with pytest.raises(Misuse, match="the key of node-2 is revoked"):
         two.reload(NOW)
     assert two.revocations() == (1, data)
+    assert two.shut_out() == [two.peer]
     assert not two.may(two.peer, "publish", ".soccer", NOW)
 
 

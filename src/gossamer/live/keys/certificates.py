@@ -129,7 +129,7 @@ def caller(der: bytes) -> Caller:
         certificate = x509.load_der_x509_certificate(der)
         (name,) = certificate.subject.get_attributes_for_oid(NameOID.COMMON_NAME)
         return Caller(msgspec.convert(name.value, Name), key_of(certificate))
-    except (ValueError, TypeError, msgspec.ValidationError, x509.InvalidVersion, UnsupportedAlgorithm) as wrong:
+    except (ValueError, TypeError, x509.InvalidVersion, UnsupportedAlgorithm, UserWarning) as wrong:
         raise PeerFault(f"not a node's certificate: {wrong}") from None
 
 
