@@ -77,7 +77,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     "Links open at once; further callers are turned away."
     clients_max: int = 64
     "Clients attached at once."
-    inbox_items: int = 1_000
+    inbox_items: int = 10_000
     "Events one reader has in memory; further ones wait in the spool."
     inbox_bytes: int = 64 << 20
     "The same in bytes."

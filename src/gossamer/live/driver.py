@@ -12,7 +12,7 @@ from typing import Protocol
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Deliver, Effect, Fired, Given, Machine, Note, PeerDown, Send, SetTimer
+from gossamer.core.machine import Deliver, Effect, Fired, Given, Machine, Note, PeerDown, Received, Send, SetTimer
 from gossamer.live.bodies import Bodies
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
@@ -61,7 +61,7 @@ class Driver:
         self.bodies, self.metrics, self.recorder = bodies, metrics, recorder
         self.loop = asyncio.get_running_loop()
         self.closed = False
-        self.via: Callable[[], Peer] = lambda: me
+        self.via: Peer = me
         "Whose copy is being met: it needs none back."
         self.told: Callable[[Copy, tuple[Peer, ...]], None] = lambda copy, peers: None
         "Hears to whom events of this node's own went."
@@ -97,6 +97,12 @@ class Driver:
             self._ticking = True
             self.loop.call_soon(self.tick)
 
+    def meet(self, via: Peer, received: Received) -> None:
+        """An event not met before, from a peer that needs no copy of it back."""
+        self.via = via
+        self.feed(received)
+        self.via = self.me
+
     def tick(self) -> None:
         """The end of a turn of the loop in which something happened."""
         self._ticking = False
@@ -123,14 +129,14 @@ class Driver:
             return
         event_id = carried.event.id
         copy = Copy(event_id, body.digest, carried.hops, tag, carried.route)
-        if len(body.sealed) > PART_BYTES:
-            self.board.spread_large(send.peers, copy, body.sealed, self.via())
+        if len(body) > PART_BYTES:
+            self.board.spread_large(send.peers, copy, body.sealed, self.via)
         else:
-            self.board.spread(send.peers, packed(copy), body.packed, event_id.publisher, self.via())
+            self.board.spread(send.peers, packed(copy), body.packed, event_id.publisher, self.via)
         if event_id.publisher == self.me:
             self.told(copy, send.peers)
         if self.recorder is not None:
-            self.recorder.sent(self.clock.now_us(), send.peers, copy, carried.event.topic, len(body.sealed))
+            self.recorder.sent(self.clock.now_us(), send.peers, copy, carried.event.topic, len(body))
 
     def peer_down(self, peer: Peer) -> None:
         self.feed(PeerDown(peer))

@@ -46,13 +46,12 @@ class Hearing:
         metrics: Metrics,
         knows: Callable[[EventId], bool],
         feed: Callable[[Given], None],
+        meet: Callable[[Peer, Received], None],
         control: Callable[[Link, Message], bool],
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
-        self.knows, self.feed, self.control = knows, feed, control
-        self.via: Peer = me
-        "Whose copy is being met: it needs none back."
+        self.knows, self.feed, self.meet, self.control = knows, feed, meet, control
         self.ours: Callable[[Link, list[tuple[int, int]]], None] = lambda link, acks: None
         "Told which events arrived straight from their publisher."
         self.copy_met: Callable[[int, Peer, Copy, int], None] | None = None
@@ -169,11 +168,9 @@ class Hearing:
         if not self.may(publisher, "publish", event.topic):
             self.metrics.refuse("publisher not granted")
             return False
-        self.bodies.add(event.id, copy.digest, bytes(body))
+        self.bodies.add(event.id, copy.digest, body)
         assert link.peer is not None
-        self.via = link.peer
-        self.feed(Received(link.peer, carrier(Carried(event, copy.hops, copy.route))))
-        self.via = self.me
+        self.meet(link.peer, Received(link.peer, carrier(Carried(event, copy.hops, copy.route))))
         return True
 
     # -- messages -----------------------------------------------------------------------------------------------

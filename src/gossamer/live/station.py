@@ -134,6 +134,7 @@ class Station:
             self.metrics,
             self.machine.knows,
             self.driver.feed,
+            self.driver.meet,
             self.office.control,
         )
 
@@ -156,7 +157,6 @@ class Station:
         self.driver.board = self.office.board = self.board
         self.office.hearing, self.office.publishing = self.hearing, self.publishing
         self.board.bye = self.office.bye
-        self.driver.via = lambda: self.hearing.via
         self.driver.told = self.publishing.told
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted

@@ -4,10 +4,10 @@ Every event carries the signature and its own path to the root, so that it can b
 cache or spool. Leaves and inner nodes are hashed under different prefixes: neither can be taken for the other.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Annotated
+from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
@@ -18,7 +18,9 @@ REMEMBERED = 20_000
 "Nodes of verified trees remembered; siblings of a verified path are genuine too, so later leaves need few hashes."
 ROOT = -1
 "The spot of a tree's root."
-NOTHING: Mapping[int, bytes] = {}
+Tree: TypeAlias = dict[int, tuple[bytes, tuple[bytes, ...]]]
+"Nodes by spot, each with its path from there to the root: the siblings of every way taken so far."
+NOTHING: Tree = {}
 
 Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
 
@@ -88,9 +90,8 @@ class Proofs:
 
     def __init__(self, remembered: int = REMEMBERED) -> None:
         self.remembered = remembered
-        self.trees: dict[tuple[bytes, bytes, int], dict[int, bytes]] = {}
-        """What is known of genuine trees, by signer, signature and leaves, oldest first. Nodes by spot; with a node its
-        sibling is known, and all on their way to the root."""
+        self.trees: dict[tuple[bytes, bytes, int], Tree] = {}
+        "What is known of genuine trees, by signer, signature and number of leaves, oldest first."
         self.nodes = 0
         "In all trees together."
 
@@ -100,36 +101,39 @@ class Proofs:
         `signer` is whose key `verify` uses (the key's short form if not given): what one signer's tree holds, a leaf
         in another's name included, says nothing under another key.
         """
-        spots = way(proof.count, proof.index)
-        if proof.index >= proof.count or len(proof.path) != len(spots):
+        path, spots = proof.path, way(proof.count, proof.index)
+        if proof.index >= proof.count or len(path) != len(spots):
             return False
-        tree = (signer or proof.key, proof.signature, proof.count)
-        known, met, node, genuine = self.trees.get(tree, NOTHING), {}, leaf, False
-        for (here, beside), sibling in zip(spots, proof.path):
-            if not genuine:
-                met[here] = node
-                genuine = known.get(here) == node
-            if not genuine:
-                met[beside] = sibling
-                node = parent(node, sibling) if here < beside else parent(sibling, node)
-            elif known[beside] != sibling:
-                return False
-        if not genuine and not self._is_root(node, proof, known, verify):
+        name = (signer or proof.key, proof.signature, proof.count)
+        tree = self.trees.get(name, NOTHING)
+        met: Tree = {}
+        node, genuine = leaf, False
+        for i, (here, beside) in enumerate(spots):
+            known = tree.get(here)
+            if known is not None:
+                if known != (node, path[i:]):
+                    return False
+                genuine = True
+                break
+            sibling = path[i]
+            met[beside] = (sibling, (node, *path[i + 1 :]))  # whoever comes this way next comes through the sibling
+            node = parent(node, sibling) if here < beside else parent(sibling, node)
+        if not genuine and not self._is_root(node, proof, tree, verify):
             return False
-        self._keep(tree, {**met, ROOT: known.get(ROOT, node)})
+        if met or not genuine:
+            met[ROOT] = tree.get(ROOT) or (node, ())
+            self._keep(name, met)
         return True
 
-    def _is_root(
-        self, node: bytes, proof: Proof, known: Mapping[int, bytes], verify: Callable[[bytes, bytes], bool]
-    ) -> bool:
-        if ROOT in known:  # a signature stands for one root
-            return known[ROOT] == node
+    def _is_root(self, node: bytes, proof: Proof, tree: "Tree", verify: Callable[[bytes, bytes], bool]) -> bool:
+        if ROOT in tree:  # a signature stands for one root
+            return tree[ROOT][0] == node
         return verify(proof.signature, signed_text(proof.count, node))
 
-    def _keep(self, tree: tuple[bytes, bytes, int], met: dict[int, bytes]) -> None:
-        known = self.trees.setdefault(tree, {})
-        self.nodes -= len(known)
-        known |= met
-        self.nodes += len(known)
+    def _keep(self, name: tuple[bytes, bytes, int], met: "Tree") -> None:
+        tree = self.trees.setdefault(name, {})
+        self.nodes -= len(tree)
+        tree |= met
+        self.nodes += len(tree)
         while self.nodes > self.remembered:
             self.nodes -= len(self.trees.pop(next(iter(self.trees))))

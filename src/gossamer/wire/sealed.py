@@ -12,7 +12,7 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId
-from gossamer.core.topics import Topic
+from gossamer.core.topics import Topic, remember
 from gossamer.wire.proof import Proof, leaf
 
 EVENT_BYTES_MAX = 16 << 20
@@ -26,7 +26,8 @@ class Head(Struct, frozen=True, array_like=True):
     """An event without its payload. New fields go last, with a default."""
 
     id: EventId
-    topic: Topic
+    topic: str
+    "A `Topic`, looked at in `unseal`: once for each that is met, not for every event."
     attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)]
     climb: Annotated[float, Meta(ge=0, le=1)] | None
     published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
@@ -42,6 +43,8 @@ class Sealed(Struct, frozen=True, array_like=True):
 _encoder = msgspec.msgpack.Encoder()
 _sealed = msgspec.msgpack.Decoder(Sealed)
 _heads = msgspec.msgpack.Decoder(Head)
+_topics: dict[Topic, None] = {}
+"Names found to be topics."
 
 
 def head_of(event: Event) -> bytes:
@@ -63,8 +66,17 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
         head = _heads.decode(sealed.head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise PeerFault(f"not an event: {wrong}") from wrong
+    if head.topic not in _topics:
+        _check(head.topic)
     event = Event(head.id, head.topic, sealed.payload, head.attributes, head.climb, head.published_us, head.ordinal)
     return event, leaf(sealed.head, sealed.payload), sealed.proof
+
+
+def _check(name: str) -> None:
+    try:
+        remember(_topics, msgspec.convert(name, Topic), None)
+    except msgspec.ValidationError as wrong:
+        raise PeerFault(f"not an event: {wrong}") from wrong
 
 
 def digest(leaf: bytes) -> int:

@@ -3,10 +3,11 @@
 import logging
 import ssl
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import replace
@@ -24,8 +25,21 @@ from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Record, Stranger, decode_record
 from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, prove
 
+GOOD_S = 10.0
+"How long a key that was found good is believed without looking at dates again; revocation counts at once."
+SIGNERS_MAX = 10_000
+
 log = logging.getLogger("gossamer.keys")
 _encoder = msgspec.msgpack.Encoder()
+
+
+class SignerOf(NamedTuple):
+    """A publisher's key, found good."""
+
+    node: str
+    key: bytes
+    verify: Callable[[bytes, bytes], bool]
+    until_s: float
 
 
 class Keyring:
@@ -38,6 +52,7 @@ class Keyring:
         self._grants: Memory[Held] = Memory()
         self._records: Memory[tuple[Record, Held]] = Memory()
         self._proofs = Proofs()
+        self._signers: dict[tuple[Peer, bytes], SignerOf] = {}
         self._revocations, self._revoked = papers.revocations, papers.revoked
         self._take(papers, now_s)
         self._door, _ = self._contexts
@@ -54,6 +69,7 @@ class Keyring:
             raise Misuse(f"{papers.folder} is now of {papers.grant.node}, not of {self.name}: start that node instead")
         if papers.revocations.version > self._revocations.version:
             self._revocations, self._revoked = papers.revocations, papers.revoked
+            self._signers.clear()
         elif papers.revoked != self._revoked:
             self._keep_list()
         self._take(papers, time.time() if now_s is None else now_s)
@@ -64,6 +80,7 @@ class Keyring:
         self._papers, self._signer, self._contexts = papers, signer, contexts
         self._grants.clear()
         self._records.clear()
+        self._signers.clear()
         self._standing.keep_only(papers.authorities.keys)
         self._own = Held.of(papers.grant, papers.authority)
         self._standing.add(self.peer, self._own)
@@ -147,6 +164,14 @@ class Keyring:
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         if proof is None:
             raise PeerFault("an event without its publisher's proof")
+        signer = self._signers.get((publisher, proof.key))
+        if signer is None or signer.until_s < now_s:
+            signer = self._find_signer(publisher, proof, now_s)
+        if not self._proofs.holds(leaf, proof, signer.verify, signer.key):
+            raise PeerFault(f"an event that {signer.node} did not sign")
+
+    def _find_signer(self, publisher: Peer, proof: Proof, now_s: float) -> "SignerOf":
+        """Whose key a proof names, if it is good; believed for a while, because it is asked for every event."""
         grants = self._standing.of(publisher) if publisher != self.peer else (self._own, *self._standing.of(publisher))
         signed_by = [held for held in grants if held.short == proof.key]
         if not signed_by:
@@ -154,8 +179,10 @@ class Keyring:
         node, key = signed_by[0].grant.node, signed_by[0].grant.key
         if not any(self._is_good(held, now_s) for held in signed_by):
             raise PeerFault(f"an event of {node} by a key that is revoked or out of date")
-        if not self._proofs.holds(leaf, proof, partial(verify, key), key):
-            raise PeerFault(f"an event that {node} did not sign")
+        if len(self._signers) >= SIGNERS_MAX:
+            self._signers.clear()
+        found = self._signers[publisher, proof.key] = SignerOf(node, key, partial(verify, key), now_s + GOOD_S)
+        return found
 
     def spell(self, topic: Topic) -> str:
         return (
@@ -177,6 +204,7 @@ class Keyring:
         if found.version <= self._revocations.version:
             return []
         self._revocations, self._revoked = found, data
+        self._signers.clear()
         self._keep_list()
         return self.shut_out()
 
