@@ -1,0 +1,115 @@
+"""What travels, byte for byte, as version 1 has it. A change here is a change of the format: raise VERSION instead,
+add fields last and with a default, and keep what stands here readable."""
+
+from msgspec import Struct
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId
+from gossamer.live.control import (
+    Acked,
+    Answer,
+    Bye,
+    Enough,
+    Item,
+    Items,
+    Offer,
+    Read,
+    Revoked,
+    Taken,
+)
+from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
+from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
+from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.wire.frame import Copy, Hello
+from gossamer.wire.proof import Proof
+
+HELLO = Hello(1, 1, "default", "node", b"record", 7)
+HELLO_FRAME = bytes.fromhex("0000001b 01 0196 01 01") + b"\xa7default" + b"\xa4node" + b"\xc4\x06record" + b"\x07"
+
+EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4)
+HEAD = b"\x96" + b"\x93\x01\x02\x03" + b"\xa2.a" + b"\x81\xa6minute\x58" + b"\xc0" + b"\xce\x00\x0f\x42\x40" + b"\x04"
+UNSIGNED = b"\x93" + b"\xc4\x18" + HEAD + b"\xc4\x07payload" + b"\xc0"
+PROOF = Proof(b"k" * 8, b"s" * 64, 2, 1, (b"h" * 32,))
+SIGNED = (
+    UNSIGNED[:-1]
+    + b"\x95"
+    + b"\xc4\x08" + b"k" * 8
+    + b"\xc4\x40" + b"s" * 64
+    + b"\x02\x01"
+    + b"\x91\xc4\x20" + b"h" * 32
+)  # fmt: skip
+
+COPY = Copy(EventId(1, 2, 3), 5, 6, "camcast.carry", (7,))
+PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\x05\x06" + b"\xadcamcast.carry" + b"\x91\x07"
+BYE = b"\x82\xa4type\xa8live.bye\xa3why\xa3why"
+BATCH_FRAME = (
+    bytes.fromhex("00000074 01 02" "94")
+    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x06record"
+    + b"\xdd\x00\x00\x00\x01" + PACKED_COPY
+    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x25" + UNSIGNED
+    + b"\xdd\x00\x00\x00\x01" + BYE
+)  # fmt: skip
+PART_FRAMES = (
+    bytes.fromhex("00000024 01 0395 09 00 05") + b"\xc4\x05large" + PACKED_COPY,
+    bytes.fromhex("0000000c 01 0395 09 00 03") + b"\xc4\x03all" + b"\xc0",
+)
+
+MESSAGES: tuple[tuple[Struct, bytes], ...] = (
+    (
+        ReqContact(1, 2, ("#x",), 4),
+        b"\x85\xa4type\xb2search.req_contact\xa6origin\x01\xa5nonce\x02\xa6wanted\x91\xa2#x\xa3ttl\x04",
+    ),
+    (AnsContact("#x", (1,)), b"\x83\xa4type\xb2search.ans_contact\xa5topic\xa2#x\xa5peers\x91\x01"),
+    (
+        Join(".a", 1, 2, 3, 4, 5, 6),
+        b"\x88\xa4type\xaascamp.join\xa5topic\xa2.a\xa3who\x01\xa6number\x02\xa4walk\x03\xa8lease_us\x04"
+        b"\xa6copies\x05\xa6degree\x06",
+    ),
+    (Accept(".a", 1), b"\x83\xa4type\xacscamp.accept\xa5topic\xa2.a\xa6number\x01"),
+    (
+        Forward(".a", 1, 2, 3, 4),
+        b"\x86\xa4type\xadscamp.forward\xa5topic\xa2.a\xa3who\x01\xa6number\x02\xa4hops\x03\xa8lease_us\x04",
+    ),
+    (Kept(".a"), b"\x82\xa4type\xaascamp.kept\xa5topic\xa2.a"),
+    (Gone(".a", 1), b"\x83\xa4type\xaascamp.gone\xa5topic\xa2.a\xa7instead\x01"),
+    (Beat(".a"), b"\x82\xa4type\xaascamp.beat\xa5topic\xa2.a"),
+    (Here(".a"), b"\x82\xa4type\xaascamp.here\xa5topic\xa2.a"),
+    (
+        Marks(".a", 1, b"\0\0\0\1", None, True),
+        b"\x86\xa4type\xabscamp.marks\xa5topic\xa2.a\xa5epoch\x01\xa6packed\xc4\x04\0\0\0\1\xa4last\xc0\xa6answer\xc3",
+    ),
+    (Probe(1, ".a"), b"\x83\xa4type\xadcamcast.probe\xa5nonce\x01\xa5topic\xa2.a"),
+    (Alive(1), b"\x82\xa4type\xadcamcast.alive\xa5nonce\x01"),
+    (
+        NewProcess(".a", ".b", ".c", 4, True),
+        b"\x86\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5above\xa2.c\xa5count\x04\xa6rotate\xc3",
+    ),
+    (
+        Contacts(".b", ".c", ".a", (1,), (2,), True),
+        b"\x87\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5above\xa2.c\xa5topic\xa2.a\xa5peers\x91\x01"
+        b"\xa6failed\x91\x02\xa6rotate\xc3",
+    ),
+    (Acked(((1, 2, 3),)), b"\x82\xa4type\xaalive.acked\xa6ranges\x91\x93\x01\x02\x03"),
+    (Revoked(b"list"), b"\x82\xa4type\xaclive.revoked\xa4data\xc4\x04list"),
+    (Bye("why"), BYE),
+    (
+        Offer(1, ".a", b"p", {"k": 1}, "key"),
+        b"\x86\xa4type\xacclient.offer\xa6number\x01\xa5topic\xa2.a\xa7payload\xc4\x01p\xaaattributes\x81\xa1k\x01"
+        b"\xa3key\xa3key",
+    ),
+    (
+        Answer(1, EventId(1, 2, 3), "no"),
+        b"\x84\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no",
+    ),
+    (
+        Read(1, ".a", "n", True, True),
+        b"\x86\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3",
+    ),
+    (
+        Items(1, (Item(1, b"s", 2, True, 3),), "no"),
+        b"\x84\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x95\x01\xc4\x01s\x02\xc3\x03\xa7problem\xa2no",
+    ),
+    (Taken(1, 2, (3,)), b"\x84\xa4type\xacclient.taken\xa6number\x01\xa5items\x02\xa5acked\x91\x03"),
+    (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),
+)
+"A message of every kind but those that carry an event: of those, only the tag travels."
