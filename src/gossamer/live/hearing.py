@@ -19,7 +19,7 @@ from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
-from gossamer.live.trust import Record, Trust
+from gossamer.live.trust import Record, Stranger, Trust
 from gossamer.protocols.assemble import claims, introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy
@@ -75,6 +75,8 @@ class Hearing:
             try:
                 record = self.admit(data)
                 link.introduced.setdefault(record.peer, record.version)
+            except Stranger:
+                self.metrics.refuse("unknown authority")  # a new one, of which we shall hear: nobody's fault
             except PeerFault as wrong:
                 link.strike("bad record", str(wrong))
 
@@ -162,6 +164,9 @@ class Hearing:
             return False
         try:
             self.trust.check(publisher, leaf, proof, time.time())
+        except Stranger:
+            self.metrics.refuse("unknown publisher")
+            return False
         except PeerFault as wrong:
             link.strike("bad proof", str(wrong))
             return False

@@ -16,7 +16,7 @@ from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.publishing import Publishing
 from gossamer.live.switchboard import Switchboard
-from gossamer.live.trust import Record, Trust
+from gossamer.live.trust import Record, Stranger, Trust
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import OLDEST, VERSION, Batch, Copy, Hello, batch_frame
 
@@ -113,6 +113,8 @@ class Office:
         before = self.trust.revocations()[0]
         try:
             out = self.trust.revoke(data)
+        except Stranger:
+            return  # signed by an authority we do not know yet
         except PeerFault as wrong:
             if link is not None:
                 link.strike("bad revocations", str(wrong))
@@ -124,8 +126,11 @@ class Office:
         """The list grew: whoever is on it is gone, and everybody hears of it."""
         log.warning("the list of revoked keys is now version %d", self.trust.revocations()[0])
         self.hearing.forget()
-        self.board.shut_out(out)
-        for peer in out:
+        if self.driver.me in out:
+            log.error("the key of this node is revoked: no other node will take its calls any more")
+        others = [peer for peer in out if peer != self.driver.me]
+        self.board.shut_out(others)
+        for peer in others:
             self.hearing.book.remove(peer)
             self.driver.peer_down(peer)
         told = [peer for peer, line in self.board.lines.items() if line.link is not None]

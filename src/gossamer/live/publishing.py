@@ -201,11 +201,17 @@ class Publishing:
 
     # -- handing over -------------------------------------------------------------------------------------------
 
-    def resume(self, sealed: bytes) -> None:
-        """An event a former life accepted and may not have handed over."""
-        event, its_leaf, _ = unseal(sealed)
-        self.bodies.add(event.id, digest(its_leaf), sealed)
-        self.hand_over(event, sealed)
+    def resume(self, sealed: list[bytes]) -> None:
+        """Events a former life accepted and may not have handed over. They are signed again: keys may have changed,
+        and newcomers know only the new one."""
+        for start in range(0, len(sealed), BATCH_MAX):
+            events = [unseal(body)[0] for body in sealed[start : start + BATCH_MAX]]
+            heads = [head_of(event) for event in events]
+            leaves = [leaf(head, event.payload) for head, event in zip(heads, events, strict=True)]
+            for event, head, its_leaf, proof in zip(events, heads, leaves, self.trust.prove(leaves), strict=True):
+                body = seal(head, event.payload, proof)
+                self.bodies.add(event.id, digest(its_leaf), body)
+                self.hand_over(event, body)
 
     def hand_over(self, event: Event, sealed: bytes) -> None:
         join = self.trust.may(self.me, "subscribe", event.topic, self.clock.now_us() / 1e6)

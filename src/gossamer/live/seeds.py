@@ -60,7 +60,7 @@ class Seeds:
         if peer is not None and (line := self.board.lines.get(peer)) is not None and line.link is not None:
             return
         try:
-            link = await self.board.dial(address)
+            link = await self.board.calls.dial(address)
         except TransportDown as wrong:
             if address not in self.said:
                 self.said.add(address)

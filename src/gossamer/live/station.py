@@ -220,8 +220,7 @@ class Station:
         self.driver.feed(Started(contacts, memory))
         for name in self.config.subscribe:
             self.readers.subscribe(topic(name))
-        for sealed in waiting:
-            self.publishing.resume(sealed)
+        self.publishing.resume(waiting)
         self._beat()
 
     async def _former_life(self, spool: Spool) -> tuple[tuple[EventId, ...], list[bytes]]:

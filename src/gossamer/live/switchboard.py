@@ -5,14 +5,13 @@ Invariant: at most one line per peer, and nothing is sent on a link before both 
 
 import asyncio
 import logging
-import random
 import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
-from gossamer.core.errors import PeerFault, TransportDown
 from gossamer.core.ids import Peer
 from gossamer.live.book import Book
+from gossamer.live.calls import Calls
 from gossamer.live.line import Line
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
@@ -25,12 +24,6 @@ log = logging.getLogger("gossamer.links")
 SWEEP_S = 1.0
 DRIP_SWEEPS = 10
 "A frame may take this many sweeps to arrive."
-ATTEMPTS = 3
-BACKOFF_S = 0.15
-BLOCK_S = 0.5
-BLOCK_MAX_S = 30.0
-"A peer that could not be reached is left alone for a while: doubled each time, up to this."
-DIALS_MAX = 32
 
 
 class Office(Protocol):
@@ -78,8 +71,7 @@ class Switchboard:
         self.flushing = False
         self.relieved: asyncio.Event = asyncio.Event()
         "Set when some queue has room again."
-        self._tasks: set[asyncio.Task[None]] = set()
-        self._dials = asyncio.Semaphore(DIALS_MAX)
+        self.calls = Calls(self, office.peer_down)
         self._idle: dict[Link, float] = {}
         self._dripping: dict[Link, int] = {}
         self._sweep = self.loop.call_later(SWEEP_S, self._swept)
@@ -95,7 +87,7 @@ class Switchboard:
     def touched(self, line: Line) -> None:
         """Something waits on this line: it leaves at the end of this turn of the loop, or once a link is up."""
         if line.link is None and not line.dialing:
-            self._call(line)
+            self.calls.call(line)
         if not line.dirty:
             line.dirty = True
             self.dirty.append(line)
@@ -173,75 +165,6 @@ class Switchboard:
     def _strangers(self) -> int:
         return sum(1 for link in self.links if link.peer is None)
 
-    async def dial(self, address: str) -> Link:
-        """Calls an address and waits until both know each other."""
-        made: list[Link] = []
-
-        def answer(channel: Channel) -> Link:
-            made.append(Link(self, channel, dialed=True))
-            self.links[made[0]] = None
-            return made[0]
-
-        self.metrics.dials += 1
-        try:
-            async with asyncio.timeout(self.dial_s):
-                await self.transport.dial(address, answer)
-                if await made[0].up:
-                    return made[0]
-        except TimeoutError:
-            if made:
-                made[0].refuse("slow handshake")
-        except TransportDown:
-            self.metrics.dial_failures += 1
-            raise
-        self.metrics.dial_failures += 1
-        raise TransportDown(f"{address} answered, but did not greet us")
-
-    def _call(self, line: Line) -> None:
-        if self.closing or self.loop.time() < line.blocked_until_s:
-            line.clear()
-            return
-        line.dialing = True
-        task = self.loop.create_task(self._reach(line))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
-
-    async def _reach(self, line: Line) -> None:
-        try:
-            for attempt in range(ATTEMPTS):
-                if await self._try_addresses(line):
-                    return
-                await asyncio.sleep(BACKOFF_S * 2**attempt * (0.5 + random.random()))
-                if line.link is not None:
-                    return
-            self._give_up(line)
-        finally:
-            line.dialing = False
-
-    async def _try_addresses(self, line: Line) -> bool:
-        entry = self.book.get(line.peer)
-        for address in entry.record.addresses if entry else ():
-            if line.link is not None or self.closing:
-                return True
-            try:
-                async with self._dials:
-                    link = await self.dial(address)
-            except (TransportDown, PeerFault) as wrong:
-                log.debug("%s", wrong)
-                continue
-            if link.peer == line.peer:
-                return True
-            link.close()
-        return line.link is not None
-
-    def _give_up(self, line: Line) -> None:
-        line.failures += 1
-        line.blocked_until_s = self.loop.time() + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
-        line.clear()
-        self.relieved.set()
-        if not self.closing:
-            self.office.peer_down(line.peer)
-
     # -- what links tell ----------------------------------------------------------------------------------------
 
     def hello(self) -> Hello:
@@ -309,7 +232,7 @@ class Switchboard:
             return
         line.link = None
         if not link.ending and not self.closing and not line.dialing:
-            self._call(line)  # is it gone, or only the connection? Find out now, not when it is needed
+            self.calls.call(line)  # is it gone, or only the connection? Find out now, not when it is needed
 
     def drained(self, link: Link) -> None:
         self.relieved.set()
@@ -354,8 +277,7 @@ class Switchboard:
         for link in tuple(self.links):
             if link.peer is not None and not link.ending:
                 self._retire(link)
-        for task in tuple(self._tasks):
-            task.cancel()
+        await self.calls.close()
         deadline = self.loop.time() + patience_s
         while any(link.channel.pending() for link in self.links) and self.loop.time() < deadline:
             await asyncio.sleep(0.01)
@@ -366,4 +288,3 @@ class Switchboard:
         for link in tuple(self.links):
             link.channel.abort()
             link.lost("closing")
-        await asyncio.gather(*self._tasks, return_exceptions=True)

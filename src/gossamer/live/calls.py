@@ -1,0 +1,112 @@
+"""Calling other nodes: on demand, again after a pause, and not for ever. Nothing is sent to an address before it has
+answered a handshake."""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from gossamer.core.errors import PeerFault, TransportDown
+from gossamer.core.ids import Peer
+from gossamer.live.line import Line
+from gossamer.live.link import Link
+from gossamer.live.transports import Channel
+
+if TYPE_CHECKING:
+    from gossamer.live.switchboard import Switchboard
+
+log = logging.getLogger("gossamer.links")
+
+ATTEMPTS = 3
+BACKOFF_S = 0.15
+BLOCK_S = 0.5
+BLOCK_MAX_S = 30.0
+"A peer that could not be reached is left alone for a while: doubled each time, up to this."
+DIALS_MAX = 32
+"Calls under way at once."
+
+
+class Calls:
+    """A node's outgoing calls."""
+
+    def __init__(self, board: "Switchboard", given_up: Callable[[Peer], None]) -> None:
+        self.board, self.given_up = board, given_up
+        self.loop = asyncio.get_running_loop()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._dials = asyncio.Semaphore(DIALS_MAX)
+
+    async def dial(self, address: str) -> Link:
+        """Calls an address and waits until both know each other."""
+        made: list[Link] = []
+
+        def answer(channel: Channel) -> Link:
+            made.append(Link(self.board, channel, dialed=True))
+            self.board.links[made[0]] = None
+            return made[0]
+
+        self.board.metrics.dials += 1
+        try:
+            async with asyncio.timeout(self.board.dial_s):
+                await self.board.transport.dial(address, answer)
+                if await made[0].up:
+                    return made[0]
+        except TimeoutError:
+            if made:
+                made[0].refuse("slow handshake")
+        except TransportDown:
+            self.board.metrics.dial_failures += 1
+            raise
+        self.board.metrics.dial_failures += 1
+        raise TransportDown(f"{address} answered, but did not greet us")
+
+    def call(self, line: Line) -> None:
+        """Sees to it that a line gets a link, unless its peer could not be reached just now."""
+        if self.board.closing or self.loop.time() < line.blocked_until_s:
+            line.clear()
+            return
+        line.dialing = True
+        task = self.loop.create_task(self._reach(line))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _reach(self, line: Line) -> None:
+        try:
+            for attempt in range(ATTEMPTS):
+                if await self._try_addresses(line):
+                    return
+                await asyncio.sleep(BACKOFF_S * 2**attempt * (0.5 + random.random()))
+                if line.link is not None:
+                    return
+            self._give_up(line)
+        finally:
+            line.dialing = False
+
+    async def _try_addresses(self, line: Line) -> bool:
+        entry = self.board.book.get(line.peer)
+        for address in entry.record.addresses if entry else ():
+            if line.link is not None or self.board.closing:
+                return True
+            try:
+                async with self._dials:
+                    link = await self.dial(address)
+            except (TransportDown, PeerFault) as wrong:
+                log.debug("%s", wrong)
+                continue
+            if link.peer == line.peer:
+                return True
+            link.close()
+        return line.link is not None
+
+    def _give_up(self, line: Line) -> None:
+        line.failures += 1
+        line.blocked_until_s = self.loop.time() + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
+        line.clear()
+        self.board.relieved.set()
+        if not self.board.closing:
+            self.given_up(line.peer)
+
+    async def close(self) -> None:
+        for task in tuple(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
