@@ -7,6 +7,7 @@ async with gossamer.Client("127.0.0.1:7400") as client:
 """
 
 import asyncio
+import ssl
 import time
 from collections import deque
 from collections.abc import Awaitable, Mapping
@@ -15,10 +16,11 @@ from pathlib import Path
 from types import TracebackType
 
 from gossamer.core import topics
-from gossamer.core.errors import Misuse, PeerFault, TransportDown
+from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.live.config_tables import EVENT_BYTES_MAX
 from gossamer.live.control import CLIENT_CONTROL, Answer, Bye, Enough, Item, Items, Offer, Read, Taken
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.link import Link
@@ -56,6 +58,8 @@ class Client:
         self.readers: dict[int, Reader] = {}
         self.offers: dict[int, asyncio.Future[EventId]] = {}
         self.problem = ""
+        self.answered = False
+        "Whether anybody is at that address, be it no node or one that does not take us."
         self._numbers = count(1)
         self._transfers = count(1)
         self._link: Link | None = None
@@ -70,9 +74,13 @@ class Client:
         try:
             async with asyncio.timeout(self.handshake_s):
                 await self.transport.dial(self.address, answer)
+                self.answered = True
                 greeted = await made[0].up
         except TimeoutError:
             greeted = False
+        except TransportDown as wrong:
+            self.answered = isinstance(wrong.__cause__, ssl.SSLError | ConnectionResetError)
+            raise
         if not greeted:
             if made:
                 made[0].channel.abort()
@@ -105,6 +113,8 @@ class Client:
     ) -> Awaitable[EventId]:
         """Hands an event to the node; await the result to know that the node has spooled it."""
         data = payload.encode() if isinstance(payload, str) else payload
+        if len(data) > EVENT_BYTES_MAX:
+            raise Misuse(f"an event of {len(data)} bytes is too large: put the data elsewhere and publish where it is")
         number = next(self._numbers)
         self._say(Offer(number, topics.topic(topic), data, dict(checked(attributes)), key))
         future = self.offers[number] = asyncio.get_running_loop().create_future()
@@ -129,6 +139,9 @@ class Client:
             link.write(part)
 
     # -- what the link tells ------------------------------------------------------------------------------------
+
+    def refused(self, peer: Peer | None, reason: str) -> None:
+        self.metrics.refuse(reason)
 
     def hello(self) -> Hello:
         return Hello(OLDEST, VERSION, self.network, "client", self.trust.record((), time.time_ns() // 1000))
@@ -163,18 +176,18 @@ class Client:
                         future.set_result(event_id)
             case Items(number, items, problem):
                 if (reader := self.readers.get(number)) is not None:
-                    reader.heard(items, problem)
+                    reader.heard(items, Misuse(problem) if problem else None)
             case Bye(why):
                 self.problem = why or "the node is closing"
 
     def lost(self, link: Link, why: str) -> None:
-        self.problem = self.problem or why
+        self.problem = self.problem or link.refusal or why
         wrong = f"the link to the node at {self.address} is gone: {self.problem}"
         for future in self.offers.values():
             if not future.done():
                 future.set_exception(TransportDown(wrong))
         for reader in tuple(self.readers.values()):
-            reader.heard((), wrong)
+            reader.heard((), TransportDown(wrong))
         if self._gone is not None and not self._gone.done():
             self._gone.set_result(None)
 
@@ -188,7 +201,7 @@ class Reader:
     def __init__(self, client: Client, read: Read) -> None:
         self.client, self.read = client, read
         self.items: deque[Delivery | Gap] = deque()
-        self.problem = ""
+        self.problem: GossamerError | None = None
         self._acked: list[int] = []
         self._taken = 0
         self._wake: asyncio.Future[None] | None = None
@@ -211,8 +224,8 @@ class Reader:
 
     async def __anext__(self) -> Delivery | Gap:
         while not self.items:
-            if self.problem:
-                raise TransportDown(self.problem)
+            if self.problem is not None:
+                raise self.problem
             self._wake = asyncio.get_running_loop().create_future()
             await self._wake
         self._taken += 1
@@ -220,7 +233,7 @@ class Reader:
             self._tell()
         return self.items.popleft()
 
-    def heard(self, items: tuple[Item, ...], problem: str) -> None:
+    def heard(self, items: tuple[Item, ...], problem: GossamerError | None) -> None:
         for item in items:
             self.items.append(as_read(item))
         self.problem = problem or self.problem

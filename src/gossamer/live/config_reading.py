@@ -22,7 +22,7 @@ from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.reading import in_words, joined, kind_of
 
 PREFIX = "GOSSAMER_"
-NOT_SETTINGS = ("GOSSAMER_CONFIG", "GOSSAMER_JAVA_REAL")
+NOT_SETTINGS = ("GOSSAMER_CONFIG", "GOSSAMER_NODE", "GOSSAMER_JAVA_REAL")
 "Variables that begin like ours and say something else."
 CALLER = "--set"
 ANY = "*"

@@ -6,10 +6,12 @@ whoever sends such a frame means to.
 
 import asyncio
 import logging
+import time
 from typing import Protocol
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
+from gossamer.live.allowance import Allowance
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel
 from gossamer.live.trust import Record, Trust
@@ -36,7 +38,8 @@ from gossamer.wire.frame import (
 log = logging.getLogger("gossamer.links")
 
 STRIKES_MAX = 20
-"Messages refused on one link before it is closed."
+STRIKES_PER_S = 0.1
+"Messages whose sender is to blame, before a link is closed: at once, and on average."
 UNDER_WAY_MAX = 4
 "Large events that may arrive in pieces at the same time on one link."
 
@@ -49,6 +52,7 @@ class Board(Protocol):
     metrics: Metrics
     handshake_s: float
 
+    def refused(self, peer: Peer | None, reason: str) -> None: ...
     def hello(self) -> Hello: ...
     def admit(self, hello: Hello) -> Record: ...
     def greeted(self, link: "Link", hello: Hello) -> None: ...
@@ -75,7 +79,9 @@ class Link:
         self.closed = False
         self.ending = False
         "One side said goodbye: nothing more is sent here, what still comes is heard."
-        self.strikes = 0
+        self.refusal = ""
+        "What the other end did that ended the link, if it did."
+        self.patience = Allowance(STRIKES_PER_S, STRIKES_MAX, time.monotonic())
         self.frames = 0
         self.frames_before = -1
         self.pieces: dict[int, Pieces] = {}
@@ -169,19 +175,23 @@ class Link:
         self.board.metrics.frames_sent += 1
         self.channel.write(data)
 
+    def decline(self, reason: str) -> None:
+        """Counts what is refused without blame: the peer may not know better, or may know more."""
+        self.board.refused(self.peer, reason)
+
     def strike(self, reason: str, detail: str) -> None:
-        """Counts a refused message; a peer that goes on sending such loses the link."""
-        self.board.metrics.refuse(reason)
+        """Counts what the peer should not have sent; one that goes on sending such loses the link."""
+        self.board.refused(self.peer, reason)
         log.info("refused a message of %s: %s", self.name, detail)
-        self.strikes += 1
-        if self.strikes >= STRIKES_MAX:
+        if not self.patience.take(time.monotonic()):
             self.refuse("too many refusals", detail)
 
     def refuse(self, reason: str, detail: str = "") -> None:
         """Ends the link because of what the peer did."""
         if not self.closed:
-            self.board.metrics.refuse(reason)
-            log.warning("closed the link to %s: %s", self.name or self.channel.where, detail or reason)
+            self.board.refused(self.peer, reason)
+            self.refusal = detail or reason
+            log.warning("closed the link to %s: %s", self.name or self.channel.where, self.refusal)
             self.channel.abort()
             self.lost(reason)
 

@@ -83,6 +83,8 @@ class Publishing:
         self.me, self.incarnation, self.driver, self.trust = me, incarnation, driver, trust
         self.bodies, self.spool, self.clock, self.metrics = bodies, spool, clock, metrics
         self.event_bytes_max, self.forget_after_s = event_bytes_max, forget_after_s
+        self.joins = True
+        "False: a guest, who hands its events to members and becomes none."
         self.loop = asyncio.get_running_loop()
         self.waiting: list[Waiting] = []
         self.unacked: dict[EventId, Unacked] = {}
@@ -214,7 +216,7 @@ class Publishing:
                 self.hand_over(event, body)
 
     def hand_over(self, event: Event, sealed: bytes) -> None:
-        join = self.trust.may(self.me, "subscribe", event.topic, self.clock.now_us() / 1e6)
+        join = self.joins and self.trust.may(self.me, "subscribe", event.topic, self.clock.now_us() / 1e6)
         self.unacked[event.id] = Unacked(event, sealed, join, self.loop.time())
         self.driver.feed(Publish(event, join))
 

@@ -1,0 +1,184 @@
+"""gossamer subscribe: events as they come."""
+
+import asyncio
+import base64
+import contextlib
+import json
+import os
+import signal
+import stat
+import sys
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import click
+from msgspec import Struct
+
+from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
+from gossamer.core.errors import TransportDown
+from gossamer.core.topics import Topic, topic
+from gossamer.live.client import Reader
+from gossamer.live.daemon import run
+from gossamer.live.deliveries import Delivery, Gap
+
+PAUSE_S = 0.2
+PAUSE_MAX_S = 5.0
+"A node that went away is called again after this, twice as long each time up to the second."
+
+
+@click.command("subscribe", epilog="Example: gossamer subscribe .soccer.italy --json")
+@click.argument("where", metavar="TOPIC")
+@attaching
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
+@click.option("--from-start", is_flag=True, help="First what the node's spool still has.")
+@click.option("--name", "reader_name", default="", help="Remember what was printed, and go on behind it next time.")
+@click.option("--ordered", is_flag=True, help="In order per publisher and topic; otherwise in no particular one.")
+@click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
+def command(
+    where: str,
+    path: Path | None,
+    node: str | None,
+    keys: Path | None,
+    network: str | None,
+    as_json: bool,
+    from_start: bool,
+    reader_name: str,
+    ordered: bool,
+    count: int | None,
+    timeout: float | None,
+) -> None:
+    """Print the events of TOPIC and its subtopics as a node gets them, until Ctrl-C.
+
+    Lost events are told on stderr. If the node goes away, it is called until it is back.
+    """
+    wish = Wish(topic(where), reader_name, from_start, ordered)
+    printer = Printer(as_json)
+    with contextlib.suppress(BrokenPipeError, asyncio.CancelledError):
+        run(until_stopped(attachment(path, node, keys, network), wish, printer, count, timeout))
+    printer.close()
+    if count is not None and printer.printed < count and printer.late:
+        raise TransportDown(f"only {printer.printed} of {count} events came within {timeout:g} s")
+
+
+class Wish(Struct, frozen=True):
+    """What to read."""
+
+    topic: Topic
+    name: str
+    from_start: bool
+    ordered: bool
+
+
+# Reading
+
+
+async def until_stopped(
+    whom: Attachment, wish: Wish, printer: "Printer", count: int | None, timeout: float | None
+) -> None:
+    """Ctrl-C, SIGTERM, and a stdout that nobody reads any more are good ends."""
+    loop, reading = asyncio.get_running_loop(), asyncio.current_task()
+    assert reading is not None
+    with contextlib.suppress(NotImplementedError):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, reading.cancel)
+        if stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):
+            loop.add_reader(sys.stdout.fileno(), reading.cancel)  # a pipe to write to has news only when it breaks
+    try:
+        async with asyncio.timeout(timeout):
+            async with contextlib.aclosing(items(whom, wish)) as coming:
+                async for reader, item in coming:
+                    printer.show(item)
+                    if wish.name:
+                        await reader.ack(item)
+                    if printer.printed == count:
+                        return
+    except TimeoutError:
+        printer.late = True
+
+
+async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, Delivery | Gap], None]:
+    """What comes, over as many links as it takes."""
+    from_start, pause_s, away = wish.from_start, PAUSE_S, False
+    attached = False
+    while True:
+        try:
+            async with (
+                whom.client() as client,
+                client.subscribe(wish.topic, name=wish.name, from_start=from_start, ordered=wish.ordered) as reader,
+            ):
+                if away:
+                    notice(f"attached to the node at {whom.address} again")
+                attached, away, pause_s = True, False, PAUSE_S
+                from_start = from_start and bool(wish.name)
+                async for item in reader:
+                    yield reader, item
+        except TransportDown as wrong:
+            if not attached:
+                raise
+            if not away:
+                notice(f"{wrong}; it is called again until it answers")
+            away = True
+        await asyncio.sleep(pause_s)
+        pause_s = min(PAUSE_MAX_S, 2 * pause_s)
+
+
+# Printing
+
+
+class Printer:
+    """Writes events to stdout, each at once: whoever reads it may act on it, and only then it counts as read."""
+
+    def __init__(self, as_json: bool) -> None:
+        self.as_json = as_json
+        self.printed = 0
+        self.late = False
+
+    def show(self, item: Delivery | Gap) -> None:
+        if isinstance(item, Gap):
+            gap = f"{item.lost} events are lost to this reader: {item.why}"
+            click.echo(json.dumps({"gap": item.lost, "why": item.why}), err=True) if self.as_json else notice(gap)
+            return
+        sys.stdout.write((json.dumps(as_object(item), ensure_ascii=False) if self.as_json else as_line(item)) + "\n")
+        sys.stdout.flush()
+        self.printed += 1
+
+    def close(self) -> None:
+        """What is left in Python's buffer when the reader has gone is not worth a complaint."""
+        try:
+            sys.stdout.flush()
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def as_line(event: Delivery) -> str:
+    text = as_text(event.payload)
+    said = text if text is not None else f"base64:{base64.b64encode(event.payload).decode()}"
+    attributes = "".join(f"  {name}={json.dumps(value)}" for name, value in event.attributes.items())
+    return f"{event.topic}  {said}{attributes}"
+
+
+def as_object(event: Delivery) -> dict[str, Any]:
+    text = as_text(event.payload)
+    payload = {"payload": text} if text is not None else {"payload_base64": base64.b64encode(event.payload).decode()}
+    return {
+        "topic": event.topic,
+        **payload,
+        "attributes": event.attributes,
+        "id": spelled(event.id),
+        "published": datetime.fromtimestamp(event.published_us / 1e6, UTC).isoformat(timespec="microseconds"),
+        "hops": event.hops,
+        "place": event.place,
+        "redelivered": event.redelivered,
+    }
+
+
+def as_text(payload: bytes) -> str | None:
+    """The payload as text that a terminal may be shown; None: it is none, or would steer the terminal."""
+    try:
+        text = payload.decode()
+    except UnicodeDecodeError:
+        return None
+    return text if all(letter.isprintable() or letter in "\t\n" for letter in text) else None
