@@ -35,7 +35,7 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Carry(Carried(EVENT)), (), (9,)),
     (Probe(1, ".d"), (), ()),
     (Alive(1), (), ()),
-    (NewProcess(".", ".d", ".", 2), ((".d", SENDER),), ()),
+    (NewProcess(".", ".d", ".", 2), (), ()),
     (Contacts(".d", ".", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
     (ReqContact(5, 1, (".d",), 3), (), (5,)),
     (AnsContact(".d", (4, 5)), (), (4, 5)),

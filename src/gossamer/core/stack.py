@@ -55,6 +55,16 @@ class Spread(Protocol):
         done yet, this node has not found its place in the community."""
 
 
+class Outside(Protocol):
+    """How events of our own travel on topics this node is not a member of."""
+
+    def publish(self, event: Event) -> bool:
+        """Hands an event, new or not, to members of its topic. False: nothing was done yet, none is known."""
+
+    def close(self, topic: Topic) -> None:
+        """There will be no more of them."""
+
+
 class Memory(Protocol):
     """Ids already met."""
 
@@ -125,6 +135,7 @@ class Stack:
     """A node. See `core/machine.py` for the contract it keeps."""
 
     spread: Spread
+    outside: Outside | None = None
 
     def __init__(self, me: Peer, seed: int, hierarchy: Hierarchy, seen: Memory) -> None:
         self.me = me
@@ -175,7 +186,7 @@ class Stack:
             else:
                 self._heard(given.peer, given.message)  # type: ignore[union-attr]
         elif kind is machine.Publish:
-            self.publish(given.event)  # type: ignore[union-attr]
+            self.publish(given.event, given.join)  # type: ignore[union-attr]
         elif kind is machine.Known:
             for layer in self.layers:
                 layer.known(given.peer, given.events)  # type: ignore[union-attr]
@@ -246,24 +257,31 @@ class Stack:
         """Publications that wait for the node to find its place; from PENDING_MAX on, further ones are dropped."""
         return len(self.pending)
 
-    def publish(self, event: Event) -> None:
+    def publish(self, event: Event, join: bool = True) -> None:
         """Joins the event's community where needed, then hands the event to the spread, now or once it is ready."""
         if event.id in self.pending:
+            if self._spread(event):
+                del self.pending[event.id]
             return
         self.stopping.pop(event.topic, None)
-        if event.topic not in self.interest.publishing:
+        if join and event.topic not in self.interest.publishing:
             self._change(lambda: self.interest.publishing.setdefault(event.topic))
         again = event.id in self.seen
         if not again:
             self.out.note("publish", event=event.id, topic=event.topic)
-        if not self.spread.publish(event):
+        if not self._spread(event):
             self._keep_pending(event, again)
 
+    def _spread(self, event: Event) -> bool:
+        if self.outside is None or self.interest.takes_part(event.topic):
+            return self.spread.publish(event)
+        return self.outside.publish(event)
+
     def is_ready(self, topic: Topic) -> None:
-        """The membership layer has found this node's place: what waited for it goes out."""
+        """This node has found its place, or members to hand events to: what waited for that goes out."""
         self.era += 1
         for event in [event for event in self.pending.values() if event.topic == topic]:
-            if self.spread.publish(event):
+            if self._spread(event):
                 del self.pending[event.id]
         self._stop_publishing(topic)
 
@@ -285,6 +303,8 @@ class Stack:
         if topic in self.stopping and all(event.topic != topic for event in self.pending.values()):
             del self.stopping[topic]
             self._change(lambda: self.interest.publishing.pop(topic, None))
+            if self.outside is not None:
+                self.outside.close(topic)
 
     def accept(self, carried: Carried, via: Peer) -> bool:
         """The one door for events, spread or recovered. True: it is new and should be carried on."""

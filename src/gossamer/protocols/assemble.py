@@ -11,9 +11,10 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.protocols.camcast import messages as camcast_messages
+from gossamer.protocols.camcast.handover import Handover
 from gossamer.protocols.camcast.layer import Camcast
 from gossamer.protocols.camcast.links import Links
-from gossamer.protocols.camcast.messages import Carry, Contacts, NewProcess
+from gossamer.protocols.camcast.messages import Carry, Contacts
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.scamp import messages as scamp_messages
 from gossamer.protocols.scamp.layer import Scamp
@@ -62,6 +63,7 @@ def dynamic_node(
     links = Links(node, members, finder, lambda topic: spread.params_of(topic))
     spread = Camcast(node, members, links, settings)
     members.greets.append(links.greet)
+    Handover(node, links)
     return node
 
 
@@ -111,7 +113,6 @@ _CLAIMS: dict[type[Struct], Callable[[Any, Peer], tuple[Claim, ...]]] = {
     **dict.fromkeys((Accept, Kept, Beat, Here, Marks), _of_sender),
     **dict.fromkeys((Join, Forward), _of_both),
     Gone: _of_heir,
-    NewProcess: lambda message, sender: ((message.below, sender),),
     Contacts: lambda message, sender: tuple((message.topic, peer) for peer in message.peers),
 }
 _NAMES: dict[type[Struct], Callable[[Any], tuple[Peer, ...]]] = {

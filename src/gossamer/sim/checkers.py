@@ -16,7 +16,7 @@ class CheckFailed(GossamerError):
 
 
 class Promises(Watcher):
-    """No parasite ever, no event delivered twice in one life, only members forward, tables hold within their bounds."""
+    """No parasite ever, no event delivered twice in one life, only members and publishers send, tables hold within their bounds."""
 
     def __init__(self, world: World, view_max: int) -> None:
         self.world = world
@@ -29,7 +29,9 @@ class Promises(Watcher):
         if sender == target:
             raise CheckFailed(f"process {sender} sent {type(message).__name__} to itself")
         carried = getattr(message, "carried", None)
-        if carried is not None and not self._node(sender).interest.communities(carried.event.topic):
+        if carried is None or carried.event.id.publisher == sender:
+            return
+        if not self._node(sender).interest.communities(carried.event.topic):
             raise CheckFailed(f"process {sender} forwarded an event of {carried.event.topic} without being a member")
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:

@@ -66,6 +66,8 @@ class Links(Layer):
         self.by_topic: dict[Topic, dict[Topic, Table]] = {}
         self.generation = 0
         self.keeps: dict[Topic, int] = {}
+        self.linked: list[Callable[[Topic], None]] = []
+        "Called when a table of this topic has changed: there may be somebody to tell now."
         super().__init__(node)
         search.knows.append((self.found_topics, self.known_in))
         search.found.append(self.on_found)
@@ -97,9 +99,12 @@ class Links(Layer):
     # -- life -------------------------------------------------------------------------------------------------
 
     def joined(self, topic: Topic) -> None:
-        self.by_topic[topic] = {above: Table(above) for above in self.node.hierarchy.parents(topic)}
-        for table in tuple(self.by_topic[topic].values()):
-            self.find(topic, table)
+        self.open(topic, self.node.hierarchy.parents(topic))
+
+    def open(self, topic: Topic, supers: Sequence[Topic]) -> None:
+        """Begins to look for, and after, contacts in each of these."""
+        self.by_topic[topic] = {above: Table(above) for above in supers}
+        self.find_again(topic)
         self.generation += 1
         self.keeps[topic] = self.generation
         self.out.timer(self.params(topic).keep_every_us, Keep(topic, self.generation))
@@ -123,6 +128,12 @@ class Links(Layer):
         table.wanted = [table.above]
         table.wait_us = self.params(topic).search_every_us
         self.ask(topic, table)
+
+    def find_again(self, topic: Topic) -> None:
+        """Searches for every table of a topic that has nobody."""
+        for table in tuple(self.by_topic.get(topic, {}).values()):
+            if not table.live():
+                self.find(topic, table)
 
     def ask(self, topic: Topic, table: Table) -> None:
         table.generation += 1
@@ -162,17 +173,28 @@ class Links(Layer):
             self.drop_stand_ins(topic, above)
 
     def on_found(self, found: Topic, peers: Sequence[Peer]) -> None:
-        for topic, tables in self.by_topic.items():
-            for table in tuple(tables.values()):
-                if found in table.wanted:
-                    self.take(topic, table, found, peers)
+        changed = [
+            topic
+            for topic, tables in self.by_topic.items()
+            for table in tuple(tables.values())
+            if found in table.wanted and self.take(topic, table, found, peers)
+        ]
+        for topic in dict.fromkeys(changed):
+            self.tell_linked(topic)
 
-    def take(self, topic: Topic, table: Table, found: Topic, peers: Sequence[Peer]) -> None:
-        """Merges contacts unless the table already has some of a nearer topic; stops or narrows the search."""
+    def tell_linked(self, topic: Topic) -> None:
+        """The last act of a step: who waited for links may give the topic up at once."""
+        for hearer in self.linked:
+            hearer(topic)
+
+    def take(self, topic: Topic, table: Table, found: Topic, peers: Sequence[Peer]) -> bool:
+        """Merges contacts unless the table already has some of a nearer topic; stops or narrows the search.
+
+        True: the table has changed."""
         peers = [peer for peer in peers if peer != self.node.me]
         nearer = table.found is None or not table.live() or self.node.hierarchy.includes(table.found, found)
         if not peers or not nearer:
-            return
+            return False
         changed = table.merge(found, peers, self.params(topic).links)
         if found == table.above:
             table.wanted = []
@@ -182,6 +204,7 @@ class Links(Layer):
             table.wanted = [each for each in table.wanted if not includes(each, found)] or [table.above]
         if changed:
             self.tell_members(topic, table)
+        return changed
 
     # -- KEEP_TABLE_UPDATED -----------------------------------------------------------------------------------
 
@@ -262,9 +285,11 @@ class Links(Layer):
             table.entries[table.entries.index(peer)] = fresh[0]
             table.failed.pop(peer, None)
             return
-        self.take(contacts.below, table, contacts.topic, contacts.peers)
+        changed = self.take(contacts.below, table, contacts.topic, contacts.peers)
         if any(gone in table.live() for gone in contacts.failed):
             self.check(contacts.below, table)  # hearsay: ask ourselves before we believe it
+        if changed:
+            self.tell_linked(contacts.below)
 
     # -- telling the community --------------------------------------------------------------------------------
 

@@ -51,6 +51,6 @@ class Contacts(Struct, frozen=True, tag="camcast.contacts"):
 
 Message: TypeAlias = Carry | Probe | Alive | NewProcess | Contacts
 
-MEMBERS_ONLY: tuple[type[Struct], ...] = (NewProcess,)
-"""Only a member (of `below`) says these. A `Carry` may come from a publisher that does not read its topic, `Contacts`
-from members below as well as above, and `Alive` only confirms an entry that was judged when it came."""
+MEMBERS_ONLY: tuple[type[Struct], ...] = ()
+"""A `Carry` may come from a publisher that does not read its topic, and so may requests for links; `Contacts` come from
+members below as well as above, and `Alive` only confirms an entry that was judged when it came."""

@@ -1,0 +1,72 @@
+"""Publishing from outside: a node that may not read a topic hands its events to a few members, and never becomes one.
+
+It looks for members as a community below the topic would look for links, and keeps them as it would: the same tables,
+searches and probes. What climbs or spreads from there is the members' doing.
+"""
+
+from gossamer.core.draws import PICK, distinct, fold
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import Peer
+from gossamer.core.stack import Layer, Stack
+from gossamer.core.topics import Topic
+from gossamer.protocols.camcast.links import Links
+from gossamer.protocols.camcast.messages import Carry
+
+HANDED_TO = 3
+"Members (of each super-topic that stands in for an empty community) an event is handed to; all, if fewer are known."
+OUTLETS_MAX = 100
+"Topics whose members are kept for further publications; the one used longest ago is forgotten first."
+
+
+class Handover(Layer):
+    """The spread of events on topics this node is not a member of."""
+
+    relays = False
+
+    def __init__(self, node: Stack, links: Links) -> None:
+        super().__init__(node)
+        self.links = links
+        self.outlets: dict[Topic, None] = {}
+        links.linked.append(self.on_linked)
+        node.outside = self
+
+    def publish(self, event: Event) -> bool:
+        self.use(event.topic)
+        chosen = self.chosen(event)
+        if not chosen:
+            self.links.find_again(event.topic)
+            return False
+        carried = Carried(event)
+        if not self.node.knows(event.id):
+            self.node.accept(carried, via=self.node.me)
+        self.out.send(chosen, Carry(carried.hop()))
+        return True
+
+    def use(self, topic: Topic) -> None:
+        """Moves an outlet to the fresh end, opening it where needed."""
+        if topic not in self.outlets:
+            self.links.open(topic, [topic])
+        self.outlets.pop(topic, None)
+        self.outlets[topic] = None
+        if len(self.outlets) > OUTLETS_MAX:
+            self.close(next(iter(self.outlets)))
+
+    def chosen(self, event: Event) -> list[Peer]:
+        """A few members from each table, others if the event goes out again."""
+        key = self.node.key(PICK, fold(event.id.word(), self.node.now_us))
+        tables = self.links.tables(event.topic)
+        return [*dict.fromkeys(table[i] for table in tables for i in distinct(key, len(table), HANDED_TO))]
+
+    def on_linked(self, topic: Topic) -> None:
+        """Members were found: what waited for them goes out."""
+        if topic in self.outlets:
+            self.node.is_ready(topic)
+
+    def close(self, topic: Topic) -> None:
+        """No more publications on this topic: its members are forgotten."""
+        if topic in self.outlets:
+            del self.outlets[topic]
+            self.links.left(topic)
+
+    def joined(self, topic: Topic) -> None:
+        self.outlets.pop(topic, None)  # a member now: the tables are those of the community
