@@ -3,8 +3,15 @@
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Deliver, Effect, Given, Note
 from gossamer.core.trace import Level
+from gossamer.live.allowance import Allowances
 from gossamer.live.traces import SegmentWriter
 from gossamer.wire.frame import Copy
+
+
+REJECTS_PER_S = 2.0
+REJECTS_BURST = 20
+"Rows about refusals for one reason: whoever sends rubbish must not fill the disk. Metrics count them all."
+REASONS_MAX = 100
 
 
 class Recorder:
@@ -13,6 +20,7 @@ class Recorder:
     def __init__(self, writer: SegmentWriter) -> None:
         self.writer = writer
         self.full = writer.head.level in ("full", "journal")
+        self._rejects = Allowances[str](REJECTS_PER_S, REJECTS_BURST, REASONS_MAX)
 
     def keep(self, level: Level) -> None:
         """Another level from now on."""
@@ -47,7 +55,8 @@ class Recorder:
     def _note(self, now_us: int, note: Note) -> None:
         who = note.event
         if who is None:
-            self.writer.row(note.kind, now_us, peer=note.peer, topic=note.topic, detail=note.detail)
+            if note.kind != "reject" or self._rejects.take(note.detail or "", now_us / 1e6):
+                self.writer.row(note.kind, now_us, peer=note.peer, topic=note.topic, detail=note.detail)
             return
         self.writer.row(
             note.kind,
@@ -84,7 +93,9 @@ class Recorder:
         )
 
     def refused(self, now_us: int, peer: Peer | None, why: str) -> None:
-        self.writer.row("reject", now_us, peer=peer, detail=why)
+        """Something from outside was turned away."""
+        if self._rejects.take(why, now_us / 1e6):
+            self.writer.row("reject", now_us, peer=peer, detail=why)
 
     def tick(self) -> None:
         self.writer.tick()

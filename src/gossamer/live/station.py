@@ -161,6 +161,7 @@ class Station:
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
         self.hearing.ours = self.office.arrived_straight
+        self.board.on_refusal = self._refused
         if self.recorder is not None:
             self.hearing.copy_met = self.recorder.received if self.recorder.full else None
         self.metrics.before.append(self._look_up)
@@ -173,6 +174,10 @@ class Station:
         self.metrics.spool_pending = len(self.publishing.unacked)
         if self.recorder is not None:
             self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
+
+    def _refused(self, peer: Peer | None, reason: str) -> None:
+        if self.recorder is not None:
+            self.recorder.refused(self.clock.now_us(), peer, reason)
 
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":

@@ -71,6 +71,8 @@ class Switchboard:
         self.flushing = False
         self.relieved: asyncio.Event = asyncio.Event()
         "Set when some queue has room again."
+        self.on_refusal: Callable[[Peer | None, str], None] = lambda peer, reason: None
+        "Told of everything that was refused."
         self.calls = Calls(self, office.peer_down)
         self._idle: dict[Link, float] = {}
         self._dripping: dict[Link, int] = {}
@@ -166,6 +168,10 @@ class Switchboard:
         return sum(1 for link in self.links if link.peer is None)
 
     # -- what links tell ----------------------------------------------------------------------------------------
+
+    def refused(self, peer: Peer | None, reason: str) -> None:
+        self.metrics.refuse(reason)
+        self.on_refusal(peer, reason)
 
     def hello(self) -> Hello:
         return self.office.hello()
