@@ -141,7 +141,7 @@ class Link:
                 raise PeerFault("its record is not that of its certificate")
         elif self.board.trust.contexts() is not None:
             raise PeerFault("it has no certificate")
-        if record.peer == self.board.me and hello.role != "client":
+        if record.peer == self.board.me and "client" not in (hello.role, ours.role):
             self.close()  # we called ourselves: a seed may be our own address
             return
         self.peer, self.name, self.role = record.peer, record.name, hello.role
