@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: help setup demo test slow check bench docs lock clean
+.PHONY: help setup demo test slow check bench bench-peers bench-live docs lock clean
 
 help:   ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-7s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.ready   ## make .venv with everything in it (once; again when the lock changes)
 
@@ -32,6 +32,15 @@ slow: setup   ## the long runs: clusters, 10^8 processes, soak
 
 bench: setup   ## speed, as ratios against peers in the same run
 	@$(BIN)/python -m benchmarks.run --out $(OUT)/bench
+
+bench-peers: setup   ## install what the live node is compared with: zenoh, NATS, ZeroMQ, MQTT
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check eclipse-zenoh nats-py pyzmq paho-mqtt
+	@PATH="$$PATH:/usr/sbin:/usr/local/sbin"; has() { command -v nats-server >/dev/null && command -v mosquitto >/dev/null; }; \
+	has || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get install -y -qq nats-server mosquitto >/dev/null; }; \
+	has || echo "The brokers nats-server and mosquitto come from your system: install them (on Debian: apt-get install nats-server mosquitto); without them NATS and MQTT are left out."
+
+bench-live: setup   ## the live node beside other systems in one run: CPU per delivery, rate, latency
+	@$(BIN)/python -m benchmarks.live.run --out $(OUT)/bench
 
 docs: setup   ## the documentation as pages, in out/docs
 	@$(BIN)/mkdocs build --quiet --site-dir $(OUT)/docs

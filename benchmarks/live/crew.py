@@ -1,7 +1,9 @@
 """The processes of one run: started, talked to by lines, their CPU time read, and none left behind."""
 
 import asyncio
+import ctypes
 import os
+import signal
 import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
@@ -19,6 +21,8 @@ ROOT = str(Path(__file__).parents[2])
 LINE_BYTES = 1 << 22
 "The longest line: what a subscriber tells holds its latencies."
 ENDED = "ended"
+PR_SET_PDEATHSIG = 1
+"From Linux's <sys/prctl.h>: the signal sent when the parent is gone, however it went."
 
 
 class Failed(Exception):
@@ -51,6 +55,11 @@ class Member:
 def cpu_ns(pid: int) -> int:
     """Linux has a CPU clock for every process: /proc/PID/stat says the same in steps of 10 ms."""
     return time.clock_gettime_ns((~pid << 3) | 2)
+
+
+def end_with_parent() -> None:
+    """Runs in a broker's process before the broker: our peers end when their input does, a broker would stay."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 class Crew:
@@ -94,7 +103,9 @@ class Crew:
 
     async def start_broker(self, broker: Broker) -> Member:
         """Its lines are its own; the one that says it can be reached is taken for `ready`."""
-        process = await asyncio.create_subprocess_exec(*broker.command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT)
+        process = await asyncio.create_subprocess_exec(
+            *broker.command, stdin=DEVNULL, stdout=PIPE, stderr=STDOUT, preexec_fn=end_with_parent
+        )
         member = Member("broker", process, self.net.place / "broker.log")
 
         def ready(text: bytes) -> tuple[str, Any]:
@@ -117,7 +128,8 @@ class Crew:
         self.heard.put_nowait((member, ENDED, None))
 
     async def next(self, within_s: float) -> tuple[Member, str, Any]:
-        member, word, value = await asyncio.wait_for(self.heard.get(), within_s)
+        async with asyncio.timeout(within_s):
+            member, word, value = await self.heard.get()
         if word == ENDED:
             raise Failed(f"{member.name} ended early: {member.last_words()}")
         return member, word, value

@@ -90,8 +90,8 @@ class Cell(Struct, frozen=True):
     copies_per_delivery: float | None = None
     p50_ms: Span | None = None
     p99_ms: Span | None = None
-    turns: list[float] = []
-    "CPU µs per delivery, round by round: ratios are taken within a round."
+    turns: dict[int, float] = {}
+    "CPU µs per delivery, by round: ratios are taken within a round."
 
 
 class Ratio(Struct, frozen=True):
@@ -140,7 +140,7 @@ def cell(turns: Sequence[Measured]) -> Cell:
         else None,
         p50_ms=span([quantile(each, 0.5) for each in latencies]) if latencies else None,
         p99_ms=span([quantile(each, 0.99) for each in latencies]) if latencies else None,
-        turns=[each.per_delivery_us for each in turns],
+        turns={each.round: each.per_delivery_us for each in turns},
     )
 
 
@@ -156,8 +156,15 @@ def ratios(found: Sequence[Cell]) -> Iterator[Ratio]:
     """Every variant of Gossamer over everybody else, case by case."""
     for ours, other in itertools.product(found, found):
         same = (ours.size, ours.subscribers) == (other.size, other.subscribers)
-        if same and ours.system.startswith(GOSSAMER) and not other.system.startswith(GOSSAMER):
-            yield Ratio(ours.system, other.system, ours.subscribers, ours.size, ratio(ours.turns, other.turns))
+        if not same or not is_ours(ours.system) or is_ours(other.system):
+            continue
+        if both := sorted(ours.turns.keys() & other.turns.keys()):
+            times = ratio([ours.turns[turn] for turn in both], [other.turns[turn] for turn in both])
+            yield Ratio(ours.system, other.system, ours.subscribers, ours.size, times)
+
+
+def is_ours(system: str) -> bool:
+    return system.startswith(GOSSAMER)
 
 
 def bars(found: Sequence[Cell], compared: Sequence[Ratio]) -> Iterator[Bar]:

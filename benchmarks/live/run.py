@@ -4,10 +4,10 @@ import asyncio
 import os
 import platform
 import shlex
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TypeVar
 
 import click
 import msgspec
@@ -21,7 +21,6 @@ from benchmarks.live.tables import Live
 from benchmarks.live.traffic import HEAD
 from benchmarks.tables import shown
 
-T = TypeVar("T")
 WIDTH = 180
 "Of the tables, where no terminal says how wide it is."
 SIZES = (64, 1024, 65536)
@@ -30,9 +29,10 @@ ROUNDS = 3
 DELIVERIES = 240_000
 DELIVERED_BYTES = 512 << 20
 "In all, of each phase at full speed: whichever comes first."
-DELIVERIES_PER_S = 800
-RATES = (25, 200)
-"Messages per second when latency is measured: 800 deliveries a second within these limits. Nobody is busy then."
+PACED_DELIVERIES = 800
+PACED_BYTES = 16 << 20
+RATES = (10, 200)
+"When latency is measured, per second: so many deliveries, bytes in all, and messages. Nobody should be busy then."
 PACE_S = 2.0
 PATIENCE_S = 20.0
 
@@ -106,7 +106,7 @@ def command(
 
 def planned(size: int, subscribers: int, messages: int | None, pace_s: float, patience_s: float) -> Wanted:
     most = min(DELIVERIES, DELIVERED_BYTES // size)
-    rate = min(max(DELIVERIES_PER_S / subscribers, RATES[0]), RATES[1])
+    rate = min(max(min(PACED_DELIVERIES, PACED_BYTES / size) / subscribers, RATES[0]), RATES[1])
     return Wanted(size, messages or max(1, most // subscribers), int(rate * pace_s), rate, patience_s)
 
 
@@ -147,4 +147,5 @@ def whole(
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends like Ctrl-C: nothing is left behind
     command()

@@ -70,7 +70,10 @@ class Mqtt(System):
         def on_message(client: Client, userdata: Any, message: MQTTMessage) -> None:
             take(message.payload)
 
-        client.on_connect = lambda *told: client.subscribe(TOPIC)
+        def on_connect(*told: Any) -> None:
+            client.subscribe(TOPIC)
+
+        client.on_connect = on_connect
         client.on_subscribe = lambda *told: reader.ready()
         client.on_message = on_message
         client.connect("127.0.0.1", net.ports[0])
