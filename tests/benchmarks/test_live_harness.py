@@ -17,7 +17,7 @@ from benchmarks.live.lines import line, parsed
 from benchmarks.live.results import Measured
 from benchmarks.live.systems.system import Net
 from benchmarks.live.traffic import HEAD, Phase, Progress, Reader, Window, body, ring, told_apart
-from benchmarks.live.turn import free_ports
+from benchmarks.live.turn import Turn, free_ports
 from benchmarks.measure import Span
 from click.testing import CliRunner
 from hypothesis import given
@@ -240,6 +240,25 @@ def test_a_process_that_ends_early_is_told_with_its_last_words_and_none_is_left(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         assert None not in asyncio.run(scenario(taken.getsockname()[1]))
+
+
+def test_what_never_arrives_is_lost_and_does_not_hold_up_the_run(tmp_path: Path) -> None:
+    async def scenario() -> list[dict[str, Any]]:
+        async with Crew("sockets", Net(str(tmp_path), free_ports(1), 1), patience_s=30.0) as crew:
+            turn = await Turn.begun(crew, None, 1)
+            turn.publisher.tell("begin", Phase(1, 64, 50))
+            turn.subscribers[0].tell("begin", Phase(1, 64, 200))
+            await crew.all_say("begun", turn.peers)
+            turn.publisher.tell("go")
+            await crew.all_say("sent", [turn.publisher])
+            turn.publisher.tell("go")  # once more, so that duplicates arrive too
+            crew.patience_s = 0.5
+            await turn.traffic(Phase(1, 64, 200))
+            crew.patience_s = 30.0
+            return list((await turn.ask("tell", None, "told", turn.subscribers)).values())
+
+    (told,) = asyncio.run(scenario())
+    assert (told["received"], told["duplicates"]) == (50, 50)
 
 
 def test_a_tiny_run_over_plain_sockets_writes_a_whole_result(tmp_path: Path) -> None:
