@@ -8,6 +8,7 @@ import sys
 import time
 from asyncio.subprocess import DEVNULL, PIPE, STDOUT, Process
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -42,6 +43,12 @@ class Member:
     def tell(self, word: str, value: Any = None) -> None:
         assert self.process.stdin
         self.process.stdin.write(line(word, value))
+
+    def kill(self) -> None:
+        """Not by `process.kill`, which may collect what asyncio waits for."""
+        if self.process.returncode is None:
+            with suppress(ProcessLookupError):
+                os.kill(self.process.pid, signal.SIGKILL)
 
     def cpu_ns(self) -> int:
         """Of all its threads, those that ended too."""
@@ -78,8 +85,7 @@ class Crew:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         for member in self.members:
-            if member.process.returncode is None:
-                member.process.kill()
+            member.kill()
         for member in self.members:
             if member.process.stdin:
                 member.process.stdin.close()
