@@ -56,7 +56,9 @@ class Book:
         if entry is not None:
             self._known.pop(entry.data, None)
 
-    def touch(self, peer: Peer) -> None:
-        """Moves an entry to the fresh end."""
-        if (entry := self.entries.pop(peer, None)) is not None:
-            self.entries[peer] = entry
+    def touch(self, peer: Peer) -> bool:
+        """Moves an entry to the fresh end; False: there is none."""
+        if (entry := self.entries.pop(peer, None)) is None:
+            return False
+        self.entries[peer] = entry
+        return True

@@ -19,8 +19,9 @@ from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
-from gossamer.live.trust import Record, Stranger, Trust
-from gossamer.protocols.assemble import claims, introduces
+from gossamer.live.requests import Requests
+from gossamer.live.trust import Outdated, Record, Stranger, Trust
+from gossamer.protocols.assemble import Meaning, claims, introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy
 from gossamer.wire.sealed import digest, unseal
@@ -30,6 +31,8 @@ log = logging.getLogger("gossamer.hearing")
 ALLOWED_S = 30.0
 "How long a grant that was looked up is believed without looking again."
 ALLOWED_MAX = 10_000
+HOPS_MAX = 1 << 20
+"More are not believed: one more than the wire allows, and our own copies would be refused."
 
 
 class Hearing:
@@ -48,10 +51,13 @@ class Hearing:
         feed: Callable[[Given], None],
         meet: Callable[[Peer, Received], None],
         control: Callable[[Link, Message], bool],
+        meant: Meaning,
+        requests: Requests,
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
         self.knows, self.feed, self.meet, self.control = knows, feed, meet, control
+        self.meant, self.requests = meant, requests
         self.ours: Callable[[Link, list[tuple[int, int]]], None] = lambda link, acks: None
         "Told which events arrived straight from their publisher."
         self.copy_met: Callable[[int, Peer, Copy, int], None] | None = None
@@ -72,11 +78,16 @@ class Hearing:
         for data in records:
             if self.book.holds(data):
                 continue
+            if not link.checks.take(time.monotonic()):
+                link.decline("too many records")
+                continue
             try:
                 record = self.admit(data)
-                link.introduced.setdefault(record.peer, record.version)
+                link.introduce(record.peer, record.version)
             except Stranger:
-                self.metrics.refuse("unknown authority")  # a new one, of which we shall hear: nobody's fault
+                link.decline("unknown authority")  # a new one, of which we shall hear
+            except Outdated:
+                link.decline("outdated record")
             except PeerFault as wrong:
                 link.strike("bad record", str(wrong))
 
@@ -98,6 +109,9 @@ class Hearing:
     # -- batches ------------------------------------------------------------------------------------------------
 
     def batch(self, link: Link, batch: Batch) -> None:
+        if link.role == "client" and (batch.records or batch.copies):
+            link.strike("not for clients", "a client sent what only nodes say")
+            return
         if batch.records:
             self._introduce(link, batch.records)
         if batch.copies:
@@ -113,7 +127,7 @@ class Hearing:
         digests = self.bodies.digests
         for copy, body in zip(batch.copies, batch.bodies, strict=True):
             event_id = copy.id
-            if digests.get(event_id) == copy.digest or self._known_otherwise(link, copy):
+            if digests.get(event_id) == copy.digest or self._known_otherwise(event_id):
                 known.append(event_id)
             elif not self._news(link, copy, body):
                 continue
@@ -130,22 +144,21 @@ class Hearing:
             self.metrics.copies_known += len(known)
             self.feed(Known(peer, tuple(known)))
 
-    def _known_otherwise(self, link: Link, copy: Copy) -> bool:
-        """An id whose body is not at hand: known from before a restart, or known with another body."""
-        if copy.id in self.bodies.digests:
-            link.strike("equivocation", f"two bodies under one id, {copy.id}")
-            return True
-        return self.knows(copy.id)
+    def _known_otherwise(self, event_id: EventId) -> bool:
+        """An id known from before a restart, or from long ago: there is nothing left to compare a body with."""
+        return event_id not in self.bodies.digests and self.knows(event_id)
 
     def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
-        """Something that came in parts: an event, or a message if it has no name."""
-        if copy is None:
+        """Something that came in parts: an event, or a client's message if it has no name."""
+        if copy is not None:
+            self.batch(link, Batch([], [copy], [memoryview(body)], []))
+        elif link.role == "client":
             self.message(link, body)
         else:
-            self._copies(link, Batch([], [copy], [memoryview(body)], []))
+            link.strike("bad message", "a node has no messages of this length to send")
 
     def _news(self, link: Link, copy: Copy, body: memoryview) -> bool:
-        """An event not met before. True: it was genuine, and the machine has it now."""
+        """An event not met before, or not with this body. True: it was genuine, and the machine has it now."""
         carrier = self.carriers.get(copy.tag)
         if carrier is None:
             self.metrics.unknown_tags += 1
@@ -159,24 +172,34 @@ class Hearing:
         if event.id != copy.id or digest(leaf) != copy.digest:
             link.strike("forged copy", f"the body is not that of {copy.id}")
             return False
-        if publisher not in self.book and publisher != self.me:
-            self.metrics.refuse("unknown publisher")
+        if not self.book.touch(publisher) and publisher != self.me:
+            link.decline("unknown publisher")
+            return False
+        if not self.may(publisher, "publish", event.topic):
+            self._blame(link, publisher, "publisher not granted", f"it may not publish on {event.topic}")
             return False
         try:
             self.trust.check(publisher, leaf, proof, time.time())
-        except Stranger:
-            self.metrics.refuse("unknown publisher")
+        except (Stranger, Outdated) as wrong:
+            link.decline("unknown publisher" if isinstance(wrong, Stranger) else "outdated publisher")
             return False
         except PeerFault as wrong:
             link.strike("bad proof", str(wrong))
             return False
-        if not self.may(publisher, "publish", event.topic):
-            self.metrics.refuse("publisher not granted")
+        if event.id in self.bodies.digests:  # with another body, as genuine as this one
+            self._blame(link, publisher, "equivocation", f"two bodies under one id, {event.id}")
             return False
         self.bodies.add(event.id, copy.digest, body)
         assert link.peer is not None
-        self.meet(link.peer, Received(link.peer, carrier(Carried(event, copy.hops, copy.route))))
+        self.meet(link.peer, Received(link.peer, carrier(Carried(event, min(copy.hops, HOPS_MAX), copy.route))))
         return True
+
+    def _blame(self, link: Link, who: Peer, reason: str, detail: str) -> None:
+        """Refuses what is `who`'s fault; a peer that only passes it on may not know."""
+        if link.peer == who:
+            link.strike(reason, detail)
+        else:
+            link.decline(reason)
 
     # -- messages -----------------------------------------------------------------------------------------------
 
@@ -199,10 +222,15 @@ class Hearing:
         elif type(message) in self._carrier_types():
             link.strike("bad message", "an event outside its place")
         elif unknown := [who for who in introduces(message) if who not in self.book and who != self.me]:
-            self.metrics.refuse("unknown peer")
-            log.debug("%s named %s, of whom nobody has given a record", link.name, unknown)
-        elif not all(self.may(who, "subscribe", topic) for topic, who in claims(message, peer)):
-            link.strike("not granted", f"{type(message).__name__} about a topic it may not read")
+            link.decline("unknown peer")
+            log.debug("%s named %s, of whom nobody has given a record", link.name, unknown[0])
+        elif liars := [
+            who for topic, who in claims(message, peer, self.meant) if not self.may(who, "subscribe", topic)
+        ]:
+            culprit = peer if peer in liars else liars[0]
+            self._blame(link, culprit, "not granted", f"{type(message).__name__} about a topic it may not read")
+        elif not self.requests.allows(message, peer):
+            link.decline("too many requests")
         else:
             self.feed(Received(peer, message))
 

@@ -66,7 +66,7 @@ class Line:
         for peer in self.mentions:
             entry = book.get(peer)
             if entry is not None and link.introduced.get(peer) != entry.record.version:
-                link.introduced[peer] = entry.record.version
+                link.introduce(peer, entry.record.version)
                 yield packed(entry.data)
 
     def _frames(self) -> Iterator[tuple[list[bytes], list[bytes], list[bytes]]]:

@@ -40,6 +40,10 @@ log = logging.getLogger("gossamer.links")
 STRIKES_MAX = 20
 STRIKES_PER_S = 0.1
 "Messages whose sender is to blame, before a link is closed: at once, and on average."
+CHECKS_PER_S = 100.0
+CHECKS_BURST = 1000
+"Records and lists of one link whose signatures are looked at: genuine ones cost as much as others."
+INTRODUCED_MAX = 20_000
 UNDER_WAY_MAX = 4
 "Large events that may arrive in pieces at the same time on one link."
 
@@ -81,7 +85,9 @@ class Link:
         "One side said goodbye: nothing more is sent here, what still comes is heard."
         self.refusal = ""
         "What the other end did that ended the link, if it did."
-        self.patience = Allowance(STRIKES_PER_S, STRIKES_MAX, time.monotonic())
+        now_s = time.monotonic()
+        self.patience = Allowance(STRIKES_PER_S, STRIKES_MAX, now_s)
+        self.checks = Allowance(CHECKS_PER_S, CHECKS_BURST, now_s)
         self.frames = 0
         self.frames_before = -1
         self.pieces: dict[int, Pieces] = {}
@@ -145,7 +151,7 @@ class Link:
             self.close()  # we called ourselves: a seed may be our own address
             return
         self.peer, self.name, self.role = record.peer, record.name, hello.role
-        self.introduced[record.peer] = record.version
+        self.introduce(record.peer, record.version)
         self.reader.limit = FRAME_BYTES_MAX
         self._settle(True)
         self.board.greeted(self, hello)
@@ -169,6 +175,12 @@ class Link:
             self.up.set_result(up)
 
     # -- what the switchboard asks ------------------------------------------------------------------------------
+
+    def introduce(self, peer: Peer, version: int) -> None:
+        """Notes that a record has been carried, one way or the other."""
+        self.introduced[peer] = version
+        if len(self.introduced) > INTRODUCED_MAX:
+            del self.introduced[next(iter(self.introduced))]
 
     def write(self, data: bytes) -> None:
         self.board.metrics.bytes_sent += len(data)

@@ -12,6 +12,7 @@ from gossamer.core.machine import Tune
 from gossamer.core.topics import topic
 from gossamer.live.config import Config, changes
 from gossamer.live.node import Node
+from gossamer.live.requests import Requests
 from gossamer.live.serving import Serving
 from gossamer.live.station import Station
 from gossamer.live.trust import OpenTrust
@@ -95,6 +96,7 @@ def _limits(station: Station, old: Config, new: Config) -> None:
     board.queue_bytes, board.links_max = limits.link_queue_bytes, limits.links_max
     readers.items_max, readers.bytes_max = limits.inbox_items, limits.inbox_bytes
     station.book.entries_max = limits.records_max
+    station.hearing.requests = Requests(limits.requests_per_s, limits.requests_burst)
     station.publishing.event_bytes_max = limits.event_bytes_max
     if isinstance(clients := station.office.clients, Serving):
         clients.clients_max = limits.clients_max
@@ -106,7 +108,7 @@ def _timeouts(station: Station, old: Config, new: Config) -> None:
 
 
 def _spool(station: Station, old: Config, new: Config) -> None:
-    station.publishing.forget_after_s = new.spool.keep_s
+    station.handover.forget_after_s = new.spool.keep_s
     if station.spool is not None:
         station.spool.tune(new.spool.keep_s, new.spool.keep_bytes)
 

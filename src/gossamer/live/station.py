@@ -17,19 +17,21 @@ from gossamer.live.clock import Clock
 from gossamer.live.config import Config
 from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
 from gossamer.live.driver import Driver
+from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
 from gossamer.live.metrics import Metrics
 from gossamer.live.office import Office
 from gossamer.live.publishing import Publishing
 from gossamer.live.readers import Readers
 from gossamer.live.recorder import Recorder
+from gossamer.live.requests import Requests
 from gossamer.live.seeds import Seeds
 from gossamer.live.spool import Spool
 from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node, meaning
 from gossamer.wire.codec import Codec
 
 SEEDS_PATIENCE_S = 2.0
@@ -79,6 +81,9 @@ class Station:
         self.transport = make_transport(trust)
         self.board = self._switchboard()
         self.hearing = self._hearing()
+        self.handover = HandOver(
+            self.me, self.driver, self.bodies, spool, config.timeouts.ack_s, forget_after_s=config.spool.keep_s
+        )
         self.publishing = self._publishing()
         self.readers = Readers(
             spool,
@@ -136,6 +141,8 @@ class Station:
             self.driver.feed,
             self.driver.meet,
             self.office.control,
+            meaning(self.machine),
+            Requests(self.config.limits.requests_per_s, self.config.limits.requests_burst),
         )
 
     def _publishing(self) -> Publishing:
@@ -144,20 +151,20 @@ class Station:
             self.incarnation,
             self.driver,
             self.trust,
+            lambda act, topic: self.hearing.may(self.me, act, topic),
             self.bodies,
             self.spool,
-            self.clock,
+            self.handover,
             self.metrics,
             self.config.limits.event_bytes_max,
-            self.config.spool.keep_s,
         )
 
     def _join(self) -> None:
         """Who tells whom."""
         self.driver.board = self.office.board = self.board
-        self.office.hearing, self.office.publishing = self.hearing, self.publishing
+        self.office.hearing, self.office.handover = self.hearing, self.handover
         self.board.bye = self.office.bye
-        self.driver.told = self.publishing.told
+        self.driver.told = self.handover.told
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
         self.hearing.ours = self.office.arrived_straight
@@ -171,7 +178,7 @@ class Station:
         self.metrics.peers_known = len(self.book)
         self.metrics.revocations = self.trust.revocations()[0]
         self.metrics.clock_jumps = self.clock.jumps
-        self.metrics.spool_pending = len(self.publishing.unacked)
+        self.metrics.spool_pending = len(self.handover.unacked) + self.handover.shelved
         if self.recorder is not None:
             self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
 
@@ -257,6 +264,7 @@ class Station:
             self.driver.feed(Leave())
             self.driver.tick()
         self.publishing.close()
+        self.handover.close()
         await self.seeds.close()
         await self.board.close(patience_s)
         self.driver.closed = True

@@ -54,6 +54,11 @@ class Stranger(PeerFault):
     certificate that would vouch for it is still on its way. Nobody is to blame."""
 
 
+class Outdated(PeerFault):
+    """Good once, and revoked or out of date since: it does not count any more, but whoever passes it on may not have
+    heard of that. Nobody is to blame."""
+
+
 class Trust(Protocol):
     """Asked by the node wherever a key could matter. `now_s` is the wall clock in seconds since 1970."""
 

@@ -22,7 +22,7 @@ from gossamer.live.keys.grants import Grant, open_grant
 from gossamer.live.keys.revoked import Revocations, open_revocations
 from gossamer.live.keys.signing import fingerprint, text, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
-from gossamer.live.trust import Act, Caller, Record, Stranger, decode_record
+from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
 from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, prove
 
 GOOD_S = 10.0
@@ -113,9 +113,9 @@ class Keyring:
         question = sha256(data).digest()
         record, held = self._records.get(question) or self._records.put(question, self._genuine(data))
         if not held.grant.in_date(now_s):
-            raise PeerFault(f"the grant of {record.name} is out of date")
+            raise Outdated(f"the grant of {record.name} is out of date")
         if held.fingerprint in self._revocations.keys:
-            raise PeerFault(f"the key of {record.name} is revoked")
+            raise Outdated(f"the key of {record.name} is revoked")
         self._standing.add(record.peer, held)
         return record
 
@@ -178,7 +178,7 @@ class Keyring:
             raise Stranger(f"an event by key {proof.key.hex()}, of which no record was admitted")
         node, key = signed_by[0].grant.node, signed_by[0].grant.key
         if not any(self._is_good(held, now_s) for held in signed_by):
-            raise PeerFault(f"an event of {node} by a key that is revoked or out of date")
+            raise Outdated(f"an event of {node} by a key that is revoked or out of date")
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
         found = self._signers[publisher, proof.key] = SignerOf(node, key, partial(verify, key), now_s + GOOD_S)
