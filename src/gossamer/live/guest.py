@@ -68,7 +68,7 @@ async def wait_until_taken(node: Node, topic: Topic, patience_s: float) -> None:
     station = node.station
     if not station.seeds.peers:
         raise TransportDown(f"none of the seeds answers ({', '.join(node.config.seeds)}): start one, or name others")
-    waiting = station.publishing.unacked.values()
+    waiting = station.handover.unacked.values()
     if not any(each.told for each in waiting):
         raise TransportDown(f"nobody takes part in {topic} yet, so nobody could take the event: subscribe first")
     raise TransportDown(f"{len(waiting)} events did not reach enough members of {topic} within {patience_s:g} s")

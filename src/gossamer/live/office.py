@@ -11,10 +11,10 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 from gossamer.live.control import CLIENT_CONTROL, Acked, Bye, Revoked
 from gossamer.live.driver import Driver
+from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
-from gossamer.live.publishing import Publishing
 from gossamer.live.switchboard import Switchboard
 from gossamer.live.trust import Record, Stranger, Trust
 from gossamer.wire.codec import Codec
@@ -36,7 +36,7 @@ class Office:
 
     board: Switchboard
     hearing: Hearing
-    publishing: Publishing
+    handover: HandOver
     clients: Clients
 
     def __init__(self, network: str, role: str, driver: Driver, trust: Trust, codec: Codec, metrics: Metrics) -> None:
@@ -94,7 +94,7 @@ class Office:
         match message:
             case Acked(spans):
                 if link.peer is not None:
-                    self.publishing.acked(link.peer, spans)
+                    self.handover.acked(link.peer, spans)
             case Bye():
                 self.board.said_bye(link)
             case Revoked(data):

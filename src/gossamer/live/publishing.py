@@ -3,21 +3,19 @@ acknowledged them. `publish` is over once the event is spooled; from then on it 
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Publish
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
-from gossamer.live.clock import Clock
 from gossamer.live.driver import Driver
+from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool.items import Outgoing
-from gossamer.live.trust import Trust
-from gossamer.wire.frame import Copy
+from gossamer.live.trust import Act, Trust
 from gossamer.wire.proof import BATCH_MAX, leaf
 from gossamer.wire.sealed import HEAD_BYTES_MAX, digest, head_of, seal, unseal
 
@@ -26,15 +24,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gossamer.publishing")
 
-MEMBERS_ENOUGH = 3
-"Members that must have an event before its publisher may forget it (all, if there are fewer)."
 SEAL_EVERY_S = 0.005
 "Under load one signature serves what was published within this time; the first event after a pause does not wait."
 WAITING_MAX = 100_000
-UNACKED_MAX = 20_000
-"Events spread but not yet acknowledged; beyond this, publishing waits."
-AGAIN_S = 2.0
-AGAIN_MAX_S = 60.0
 
 
 Waiting: TypeAlias = "tuple[Event, str | None, bytes, Future[EventId]]"
@@ -46,22 +38,6 @@ class Outbox(Protocol):
 
     def accept(self, publications: list[Outgoing]) -> "Future[None]": ...
     async def keyed(self, topic: Topic, key: str) -> EventId | None: ...
-    def done(self, ids: list[EventId]) -> None: ...
-
-
-class Unacked:
-    """An event on its way to its first members."""
-
-    __slots__ = ("acked", "at_s", "event", "join", "sealed", "told", "tries")
-
-    def __init__(self, event: Event, sealed: bytes, join: bool, at_s: float) -> None:
-        self.event, self.sealed, self.join, self.at_s = event, sealed, join, at_s
-        self.told = 0
-        self.tries = 0
-        self.acked: set[Peer] = set()
-
-    def enough(self) -> bool:
-        return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
 
 
 class Publishing:
@@ -73,29 +49,25 @@ class Publishing:
         incarnation: int,
         driver: Driver,
         trust: Trust,
+        may: Callable[[Act, Topic], bool],
         bodies: Bodies,
         spool: Outbox | None,
-        clock: Clock,
+        handover: HandOver,
         metrics: Metrics,
         event_bytes_max: int,
-        forget_after_s: float,
     ) -> None:
-        self.me, self.incarnation, self.driver, self.trust = me, incarnation, driver, trust
-        self.bodies, self.spool, self.clock, self.metrics = bodies, spool, clock, metrics
-        self.event_bytes_max, self.forget_after_s = event_bytes_max, forget_after_s
+        self.me, self.incarnation, self.driver, self.trust, self.may = me, incarnation, driver, trust, may
+        self.bodies, self.spool, self.handover, self.metrics = bodies, spool, handover, metrics
+        self.event_bytes_max = event_bytes_max
         self.joins = True
         "False: a guest, who hands its events to members and becomes none."
         self.loop = asyncio.get_running_loop()
         self.waiting: list[Waiting] = []
-        self.unacked: dict[EventId, Unacked] = {}
-        self.acked_by_3: asyncio.Event = asyncio.Event()
         self._sequence = 0
         self._ordinals: dict[Topic, int] = {}
         self._keys: dict[tuple[Topic, str], Future[EventId]] = {}
         self._sealing = False
         self._sealed_s = 0.0
-        self._done: list[EventId] = []
-        self._again = self.loop.call_later(AGAIN_S / 2, self._look_again)
 
     # -- accepting ----------------------------------------------------------------------------------------------
 
@@ -140,7 +112,7 @@ class Publishing:
     ) -> None:
         event_id = EventId(self.me, self.incarnation, self._sequence + 1)
         ordinal = self._ordinals.get(topic, 0) + 1
-        event = Event(event_id, topic, payload, dict(attributes), None, self.clock.now_us(), ordinal)
+        event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal)
         head = head_of(event)
         size = len(head) + len(payload)
         if size > self.event_bytes_max or len(head) > HEAD_BYTES_MAX:
@@ -165,7 +137,7 @@ class Publishing:
         """Signs what waits, as long as links and acknowledgements keep up."""
         self._sealing = False
         self._sealed_s = self.loop.time()
-        while self.waiting and len(self.unacked) < UNACKED_MAX and not self.driver.board.clogged():
+        while self.waiting and self.handover.has_room() and not self.driver.board.clogged():
             batch, self.waiting = self.waiting[:BATCH_MAX], self.waiting[BATCH_MAX:]
             self._seal_batch(batch)
         if self.waiting:
@@ -216,71 +188,16 @@ class Publishing:
                 self.hand_over(event, body)
 
     def hand_over(self, event: Event, sealed: bytes) -> None:
-        join = self.joins and self.trust.may(self.me, "subscribe", event.topic, self.clock.now_us() / 1e6)
-        self.unacked[event.id] = Unacked(event, sealed, join, self.loop.time())
-        self.driver.feed(Publish(event, join))
-
-    def told(self, copy: Copy, peers: tuple[Peer, ...]) -> None:
-        """An event of ours left for these peers."""
-        if (entry := self.unacked.get(copy.id)) is not None:
-            entry.told += len(peers)
-
-    def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
-        """A member has these events."""
-        for incarnation, first, last in ranges:
-            for sequence in range(first, min(last, first + UNACKED_MAX) + 1):
-                event_id = EventId(self.me, incarnation, sequence)
-                entry = self.unacked.get(event_id)
-                if entry is not None:
-                    entry.acked.add(peer)
-                    if entry.enough():
-                        self._finish(event_id)
-
-    def _finish(self, event_id: EventId) -> None:
-        del self.unacked[event_id]
-        self._done.append(event_id)
-        if len(self._done) == 1:
-            self.loop.call_soon(self._tell_spool)
-        if not self.unacked:
-            self.acked_by_3.set()
-
-    def _tell_spool(self) -> None:
-        done, self._done = self._done, []
-        if self.spool is not None:
-            self.spool.done(done)
-
-    def _look_again(self) -> None:
-        """Spreads again what nobody, or too few, acknowledged in time; gives up what is very old."""
-        self._again = self.loop.call_later(AGAIN_S / 2, self._look_again)
-        now_s = self.loop.time()
-        for event_id, entry in tuple(self.unacked.items()):
-            patience_s = min(AGAIN_MAX_S, AGAIN_S * 2**entry.tries)
-            if now_s - entry.at_s < patience_s:
-                break  # in the order they were last spread; younger ones have waited less
-            if self.clock.now_us() - entry.event.published_us > self.forget_after_s * 1e6:
-                log.warning("nobody took over %s on %s in time: it stays in the spool", event_id, entry.event.topic)
-                self._finish(event_id)
-                continue
-            entry.tries += 1
-            entry.at_s = now_s
-            self.unacked[event_id] = self.unacked.pop(event_id)
-            if self.bodies.get(event_id) is None:
-                self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
-            self.driver.feed(Publish(entry.event, entry.join))
+        self.handover.begin(event, sealed, join=self.joins and self.may("subscribe", event.topic))
 
     async def handed_over(self, patience_s: float) -> bool:
-        """Waits until everything published so far was acknowledged; False: not within this time."""
-        try:
-            async with asyncio.timeout(patience_s):
-                while self.waiting or self.unacked:
-                    self.acked_by_3.clear()
-                    await self.acked_by_3.wait()
-        except TimeoutError:
-            return False
-        return True
+        """Whether everything published so far reached enough members within this time."""
+        sealed = [future for _, _, _, future in self.waiting]
+        if sealed:
+            await asyncio.wait(sealed, timeout=patience_s)
+        return await self.handover.finished(patience_s)
 
     def close(self) -> None:
-        self._again.cancel()
         for _, _, _, future in self.waiting:
             if not future.done():
                 future.set_exception(TransportDown("the node was closed before the event was spooled"))

@@ -1,0 +1,170 @@
+"""Publications on their way to their first members: spread again until enough have acknowledged them.
+
+What nobody was there to take is kept and offered again ever more rarely; when memory is short it waits in the spool's
+outbox, and is taken from there once somebody acknowledges anything.
+"""
+
+import asyncio
+import logging
+from typing import Protocol
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Publish
+from gossamer.live.bodies import Bodies
+from gossamer.live.driver import Driver
+from gossamer.live.spool.items import Waiting
+from gossamer.wire.frame import Copy
+from gossamer.wire.sealed import digest, unseal
+
+log = logging.getLogger("gossamer.publishing")
+
+MEMBERS_ENOUGH = 3
+"Members that must have an event before its publisher may forget it (all, if there are fewer)."
+UNACKED_MAX = 20_000
+"Events spread but not yet acknowledged; beyond this, publishing waits."
+SHELVED_AT_ONCE = 1_000
+AGAIN_MAX_S = 60.0
+
+
+class Outbox(Protocol):
+    """The part of the spool this needs."""
+
+    def done(self, ids: list[EventId]) -> None: ...
+    async def outbox(self, limit: int, after: int = 0) -> list[Waiting]: ...
+
+
+class Unacked:
+    """An event and who has it."""
+
+    __slots__ = ("acked", "at_s", "event", "join", "sealed", "told", "tries")
+
+    def __init__(self, event: Event, sealed: bytes, join: bool, at_s: float) -> None:
+        self.event, self.sealed, self.join, self.at_s = event, sealed, join, at_s
+        self.told = 0
+        "To how many it went when it was last spread."
+        self.tries = 0
+        self.acked: set[Peer] = set()
+
+    def enough(self) -> bool:
+        return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
+
+
+class HandOver:
+    """All such events of one node."""
+
+    def __init__(
+        self, me: Peer, driver: Driver, bodies: Bodies, spool: Outbox | None, again_s: float, forget_after_s: float
+    ) -> None:
+        self.me, self.driver, self.bodies, self.spool = me, driver, bodies, spool
+        self.again_s, self.forget_after_s = again_s, forget_after_s
+        self.unacked: dict[EventId, Unacked] = {}
+        "In the order they were last spread."
+        self.shelved = 0
+        "Events left to the spool's outbox because memory was short."
+        self.loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+        self._done: list[EventId] = []
+        self._unshelving: asyncio.Task[None] | None = None
+        self._again = self.loop.call_later(again_s / 2, self._look_again)
+
+    def has_room(self) -> bool:
+        """Whether another event may be spread; makes room by leaving the oldest that nobody takes to the spool."""
+        if len(self.unacked) < UNACKED_MAX:
+            return True
+        if self.spool is not None:
+            lonely = [event_id for event_id, entry in self.unacked.items() if entry.told == 0]
+            for event_id in lonely[:SHELVED_AT_ONCE]:
+                del self.unacked[event_id]
+                self.shelved += 1
+        return len(self.unacked) < UNACKED_MAX
+
+    def begin(self, event: Event, sealed: bytes, join: bool) -> None:
+        """Spreads an event for the first time in this life."""
+        self.unacked[event.id] = Unacked(event, sealed, join, self.loop.time())
+        self.driver.feed(Publish(event, join))
+
+    def told(self, copy: Copy, peers: tuple[Peer, ...]) -> None:
+        """An event of ours left for these peers."""
+        if (entry := self.unacked.get(copy.id)) is not None:
+            entry.told = len(peers)
+            if entry.enough():  # acknowledged by members of whom fewer are left now
+                self._finish(copy.id)
+
+    def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
+        """A member has these events."""
+        for incarnation, first, last in ranges:
+            for sequence in range(first, min(last, first + UNACKED_MAX) + 1):
+                event_id = EventId(self.me, incarnation, sequence)
+                entry = self.unacked.get(event_id)
+                if entry is not None:
+                    entry.acked.add(peer)
+                    if entry.enough():
+                        self._finish(event_id)
+        if self.shelved and self._unshelving is None:
+            self._unshelving = self.loop.create_task(self._unshelve())
+
+    def _finish(self, event_id: EventId) -> None:
+        del self.unacked[event_id]
+        self._done.append(event_id)
+        if len(self._done) == 1:
+            self.loop.call_soon(self._tell_spool)
+        self._changed.set()
+
+    def _tell_spool(self) -> None:
+        done, self._done = self._done, []
+        if self.spool is not None and not self.driver.closed:
+            self.spool.done(done)
+
+    async def _unshelve(self) -> None:
+        """Somebody is there: what waits in the spool goes out too."""
+        assert self.spool is not None
+        self.shelved = 0
+        after = 0
+        while page := await self.spool.outbox(SHELVED_AT_ONCE, after):
+            after = page[-1].number
+            for each in page:
+                if each.id not in self.unacked and self.has_room():
+                    event, leaf, _ = unseal(each.sealed)
+                    self.bodies.add(event.id, digest(leaf), each.sealed)
+                    self.begin(event, each.sealed, join=True)
+        self._unshelving = None
+
+    def _look_again(self) -> None:
+        """Spreads again what nobody, or too few, acknowledged in time; gives up what is very old."""
+        self._again = self.loop.call_later(self.again_s / 2, self._look_again)
+        now_s, now_us = self.loop.time(), self.driver.clock.now_us()
+        for event_id, entry in tuple(self.unacked.items()):
+            if now_s - entry.at_s < self.again_s:
+                break  # in the order they were last spread: younger ones have waited less
+            if now_s - entry.at_s < min(AGAIN_MAX_S, self.again_s * 2**entry.tries):
+                continue
+            if now_us - entry.event.published_us > self.forget_after_s * 1e6:
+                log.warning("nobody took over %s on %s in time: it stays in the spool", event_id, entry.event.topic)
+                self._finish(event_id)
+                continue
+            entry.tries += 1
+            entry.at_s = now_s
+            self.unacked[event_id] = self.unacked.pop(event_id)
+            if self.bodies.get(event_id) is None:
+                self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
+            self.driver.feed(Publish(entry.event, entry.join))
+        self._changed.set()
+
+    async def finished(self, patience_s: float) -> bool:
+        """Waits until enough members have everything; False: not within this time, or nobody is there to take it."""
+        try:
+            async with asyncio.timeout(patience_s):
+                while self.unacked:
+                    if all(entry.told == 0 and entry.tries > 0 for entry in self.unacked.values()):
+                        return False
+                    self._changed.clear()
+                    await self._changed.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def close(self) -> None:
+        self._again.cancel()
+        if self._unshelving is not None:
+            self._unshelving.cancel()
