@@ -80,12 +80,17 @@ class Client:
             greeted = False
         except TransportDown as wrong:
             self.answered = isinstance(wrong.__cause__, ssl.SSLError | ConnectionResetError)
+            if self.answered:
+                raise TransportDown(
+                    f"the node at {self.address} has no keys, or does not take ours: {wrong}"
+                ) from wrong
             raise
         if not greeted:
             if made:
                 made[0].channel.abort()
             why = f": {self.problem}" if self.problem else ""
-            raise TransportDown(f"the node at {self.address} did not take us as its client{why}")
+            keys = "" if self.trust.contexts() else " (if its network has keys, attach with yours)"
+            raise TransportDown(f"the node at {self.address} did not take us as its client{why}{keys}")
         self._link = made[0]
         return self
 
