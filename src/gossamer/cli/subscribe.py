@@ -23,6 +23,7 @@ from gossamer.live.client import Reader
 from gossamer.live.daemon import run
 from gossamer.live.deliveries import Delivery, Gap
 
+HINT = "start a node with `gossamer node`, or say where one listens with --node HOST:PORT"
 PAUSE_S = 0.2
 PAUSE_MAX_S = 5.0
 "A node that went away is called again after this, twice as long each time up to the second."
@@ -104,9 +105,10 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
     from_start, pause_s, away = wish.from_start, PAUSE_S, False
     attached = False
     while True:
+        client = whom.client()
         try:
             async with (
-                whom.client() as client,
+                client,
                 client.subscribe(wish.topic, name=wish.name, from_start=from_start, ordered=wish.ordered) as reader,
             ):
                 if away:
@@ -117,7 +119,7 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
                     yield reader, item
         except TransportDown as wrong:
             if not attached:
-                raise
+                raise wrong if client.answered else TransportDown(f"{wrong}: {HINT}") from None
             if not away:
                 notice(f"{wrong}; it is called again until it answers")
             away = True

@@ -81,15 +81,14 @@ class Client:
         except TransportDown as wrong:
             self.answered = isinstance(wrong.__cause__, ssl.SSLError | ConnectionResetError)
             if self.answered:
-                raise TransportDown(
-                    f"the node at {self.address} has no keys, or does not take ours: {wrong}"
-                ) from wrong
+                raise TransportDown(f"the node at {self.address} has no keys, or does not take ours") from wrong
             raise
         if not greeted:
             if made:
                 made[0].channel.abort()
             why = f": {self.problem}" if self.problem else ""
-            keys = "" if self.trust.contexts() else " (if its network has keys, attach with yours)"
+            unexplained = self.problem in ("", "closed") and not self.trust.contexts()
+            keys = " (if its network has keys, attach with yours)" if unexplained else ""
             raise TransportDown(f"the node at {self.address} did not take us as its client{why}{keys}")
         self._link = made[0]
         return self
