@@ -46,6 +46,10 @@ class Unacked:
         self.tries = 0
         self.acked: set[Peer] = set()
 
+    def is_lonely(self) -> bool:
+        """Whether nobody was there to take it, as far as that can be known: a guest has to search first."""
+        return self.told == 0 and self.tries > (0 if self.join else 1)
+
     def enough(self) -> bool:
         return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
 
@@ -65,6 +69,8 @@ class HandOver:
         self.loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._done: list[EventId] = []
+        self._in_order = True
+        "Whether what is unacknowledged stands in the order of its sequence: nothing was spread again."
         self._unshelving: asyncio.Task[None] | None = None
         self._again = self.loop.call_later(again_s / 2, self._look_again)
 
@@ -94,6 +100,11 @@ class HandOver:
     def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """A member has these events."""
         for incarnation, first, last in ranges:
+            oldest = next(iter(self.unacked), None)
+            if oldest is None:
+                return
+            if oldest.incarnation == incarnation and self._in_order:
+                first = max(first, oldest.sequence)  # most acknowledgements come after enough others did
             for sequence in range(first, min(last, first + UNACKED_MAX) + 1):
                 event_id = EventId(self.me, incarnation, sequence)
                 entry = self.unacked.get(event_id)
@@ -107,6 +118,7 @@ class HandOver:
     def _finish(self, event_id: EventId) -> None:
         del self.unacked[event_id]
         self._done.append(event_id)
+        self._in_order = self._in_order or not self.unacked
         if len(self._done) == 1:
             self.loop.call_soon(self._tell_spool)
         self._changed.set()
@@ -119,7 +131,7 @@ class HandOver:
     async def _unshelve(self) -> None:
         """Somebody is there: what waits in the spool goes out too."""
         assert self.spool is not None
-        self.shelved = 0
+        self.shelved, self._in_order = 0, False
         after = 0
         while page := await self.spool.outbox(SHELVED_AT_ONCE, after):
             after = page[-1].number
@@ -146,6 +158,7 @@ class HandOver:
             entry.tries += 1
             entry.at_s = now_s
             self.unacked[event_id] = self.unacked.pop(event_id)
+            self._in_order = False
             if self.bodies.get(event_id) is None:
                 self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
             self.driver.feed(Publish(entry.event, entry.join))
@@ -156,7 +169,7 @@ class HandOver:
         try:
             async with asyncio.timeout(patience_s):
                 while self.unacked:
-                    if all(entry.told == 0 and entry.tries > 0 for entry in self.unacked.values()):
+                    if all(entry.is_lonely() for entry in self.unacked.values()):
                         return False
                     self._changed.clear()
                     await self._changed.wait()
