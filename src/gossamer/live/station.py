@@ -1,5 +1,6 @@
 """A node's parts, put together: who tells whom. `Node` is what users see of it."""
 
+import logging
 import time
 from collections.abc import Callable
 
@@ -33,6 +34,8 @@ from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node, meaning
 from gossamer.wire.codec import Codec
+
+log = logging.getLogger("gossamer.node")
 
 SEEDS_PATIENCE_S = 2.0
 "How long the start waits for seeds to answer; they are called on afterwards."
@@ -79,6 +82,7 @@ class Station:
         )
         self.office = Office(config.network, "node", self.driver, trust, self.codec, metrics)
         self.transport = make_transport(trust)
+        self.transport.handshake_s = config.timeouts.handshake_s
         self.board = self._switchboard()
         self.hearing = self._hearing()
         self.handover = HandOver(
@@ -169,6 +173,7 @@ class Station:
         self.driver.noted = self._noted
         self.hearing.ours = self.office.arrived_straight
         self.board.on_refusal = self._refused
+        self.transport.turned_away = self._turned_away
         if self.recorder is not None:
             self.hearing.copy_met = self.recorder.received if self.recorder.full else None
         self.metrics.before.append(self._look_up)
@@ -181,6 +186,10 @@ class Station:
         self.metrics.spool_pending = len(self.handover.unacked) + self.handover.shelved
         if self.recorder is not None:
             self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
+
+    def _turned_away(self, reason: str, where: str, detail: str) -> None:
+        log.info("turned away a caller from %s: %s", where, detail)
+        self.board.refused(None, reason)
 
     def _refused(self, peer: Peer | None, reason: str) -> None:
         if self.recorder is not None:

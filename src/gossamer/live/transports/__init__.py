@@ -44,12 +44,20 @@ class Listener(Protocol):
 Answer: TypeAlias = Callable[[Channel], Listener]
 "Makes the listener of a new channel."
 
+TurnedAway: TypeAlias = Callable[[str, str, str], None]
+"Told the reason, in a word or two, where the caller was, and what was wrong."
+
 HIGH_WATER = 1 << 20
 "Bytes written but not sent above which nothing more should be written; `drained` is said at a quarter of it."
 
 
 class Transport(Protocol):
     """Opens and takes streams."""
+
+    handshake_s: float
+    "How long the other end may take to prove itself."
+    turned_away: TurnedAway
+    "Told of callers that never got as far as a channel."
 
     async def listen(self, address: str, answer: Answer) -> str:
         """Takes calls at an address; the address really bound (port 0 asks for a free one)."""
@@ -59,3 +67,10 @@ class Transport(Protocol):
 
     async def close(self) -> None:
         """Takes no more calls."""
+
+
+HANDSHAKE_S = 5.0
+
+
+def unheard(reason: str, where: str, detail: str) -> None:
+    """For a transport nobody asks about callers turned away."""

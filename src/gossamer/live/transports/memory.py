@@ -7,7 +7,7 @@ import asyncio
 from itertools import count
 
 from gossamer.core.errors import Misuse, TransportDown
-from gossamer.live.transports import Answer, Channel, Listener
+from gossamer.live.transports import HANDSHAKE_S, Answer, Channel, Listener, TurnedAway, unheard
 
 PREFIX = "memory:"
 
@@ -95,6 +95,8 @@ class Memory:
     def __init__(self, network: MemoryNetwork) -> None:
         self.network = network
         self.here = ""
+        self.handshake_s = HANDSHAKE_S
+        self.turned_away: TurnedAway = unheard
 
     async def listen(self, address: str, answer: Answer) -> str:
         self.here = self.network.free_address() if not address or address.endswith(":0") else address
