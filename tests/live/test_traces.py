@@ -149,7 +149,7 @@ def test_two_lives_of_one_incarnation_do_not_write_over_each_other(tmp_path: Pat
         if _life:
             segment.close()
         else:
-            segment._seal()
+            segment._file.seal()
     assert names(tmp_path) == ["node-7-1000-0.segment", "node-7-1000-1.segment"]
 
 

@@ -6,9 +6,7 @@ trace, not the node: what could not be written is counted, missed in `seq` by wh
 
 import errno
 import logging
-import os
 import platform
-import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +16,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.trace import FULL_ONLY, KINDS, Head, Kind, Level
+from gossamer.live.appending import Appender
 from gossamer.wire.segment import OPEN, SEALED, opening, records
 
 log = logging.getLogger("gossamer.traces")
@@ -89,9 +88,7 @@ class SegmentWriter:
         self._now_us, self._segment_bytes, self._age_us = now_us, segment_bytes, age_us
         self._not_kept = NOT_KEPT[head.level]
         self._rows: list[tuple[Any, ...]] = []
-        self._file: int | None = None
-        self._path = folder
-        self._bytes = self._number = 0
+        self._file = Appender(folder, head.name, head.node, head.incarnation, (OPEN, SEALED), 0o640)
         self._opened_us = self._wrote_us = now_us()
         self._again_us: int | None = None
         if head.level != "off":
@@ -132,15 +129,15 @@ class SegmentWriter:
         rows, self._rows = self._rows, []
         if rows:
             self._write(rows, now)
-            if self._file is not None and (self._bytes >= self._segment_bytes or now - self._opened_us >= self._age_us):
-                self._seal()
+            if self._file.bytes >= self._segment_bytes or now - self._opened_us >= self._age_us:
+                self._file.seal()
 
     def keep(self, level: Level) -> None:
         """Another level from now on: in another segment, since a head holds for all of its rows."""
         if level == self.head.level:
             return
         self.tick()
-        self._seal()
+        self._file.seal()
         self.head = replace(self.head, level=level)
         self._not_kept = NOT_KEPT[level]
         if level != "off":
@@ -151,14 +148,16 @@ class SegmentWriter:
         if self._again_us is not None:
             self._again_us = 0  # a last try, however soon
         self.tick()
-        self._seal()
+        self._file.seal()
 
     def _write(self, rows: list[tuple[Any, ...]], now: int) -> None:
         if self._again_us is not None and now < self._again_us:
             self.rows_lost += len(rows)
             return
         try:
-            self._append(encoded(rows), now)
+            if not self._file.is_open:
+                self._opened_us = now
+            self._file.append(encoded(rows), lambda: opening(self.head))
         except OSError as problem:
             self._fail(problem, len(rows), now)
             return
@@ -168,52 +167,11 @@ class SegmentWriter:
             self._again_us = None
             log.warning("traces are written to %s again; %d rows are lost so far", self.folder, self.rows_lost)
 
-    def _append(self, data: bytes, now: int) -> None:
-        """One write, all or nothing: a record cut short in the middle of a file would hide all that follow."""
-        if self._file is None:
-            self._open(now)
-            data = opening(self.head) + data
-        assert self._file is not None
-        if os.write(self._file, data) < len(data):
-            os.ftruncate(self._file, self._bytes)
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        self._bytes += len(data)
-
-    def _open(self, now: int) -> None:
-        stem = self.head.name if re.fullmatch(r"\w[\w.-]{0,63}", self.head.name) else str(self.head.node)
-        self.folder.mkdir(parents=True, exist_ok=True)  # gone since, or never made: the disk was full
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | getattr(os, "O_CLOEXEC", 0)
-        while True:
-            path = self.folder / f"{stem}-{self.head.incarnation}-{self._number}{OPEN}"
-            self._number += 1
-            if not path.with_suffix(SEALED).exists():
-                try:
-                    self._file = os.open(path, flags, 0o640)
-                except FileExistsError:  # somebody else's: two nodes of one name
-                    continue
-                self._path, self._bytes, self._opened_us = path, 0, now
-                return
-
     def _fail(self, problem: OSError, rows: int, now: int) -> None:
         self.rows_lost += rows
         if self._again_us is None:
             log.warning("traces cannot be written to %s (%s): the node goes on without", self.folder, problem.strerror)
         self._again_us = now + AGAIN_US
-        if self._file is not None and not self._bytes:  # opened, and not even a head in it
-            os.close(self._file)
-            self._file = None
-            self._path.unlink(missing_ok=True)
-            self._number -= 1
-
-    def _seal(self) -> None:
-        if self._file is None:
-            return
-        os.close(self._file)
-        self._file = None
-        try:
-            self._path.rename(self._path.with_suffix(SEALED))
-        except OSError as problem:  # it can be read as it is
-            log.warning("the trace %s could not be sealed: %s", self._path, problem.strerror)
 
     def _make_folder(self) -> None:
         try:

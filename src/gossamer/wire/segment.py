@@ -7,7 +7,7 @@ bad disk a flipped bit: a reader takes every record that is whole, and says what
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from struct import Struct as Layout
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -22,6 +22,8 @@ RECORD_BYTES_MAX = 64 * 2**20
 "A length above this is damage, not a record."
 ROWS_MAX = 20_000
 "Rows of one record: a tick that has more writes several, so that none comes near the limit of a record."
+
+T = TypeVar("T")
 
 _PREFIX = Layout("<II")
 _rows = msgspec.msgpack.Decoder(list[Row])
@@ -46,41 +48,23 @@ def records(rows: Sequence[Any]) -> bytes:
     return b"".join(seal(_encoder.encode(rows[at : at + ROWS_MAX])) for at in range(0, len(rows), ROWS_MAX))
 
 
-class SegmentReader:
-    """Rows of one segment, record by record; afterwards `problem` says what was left out, if anything was."""
+class RecordReader:
+    """The whole records of a file; afterwards `problem` says what was left out, if anything was."""
+
+    magic = MAGIC
+    what = "trace segment"
+    "What such a file is called when it turns out to be none."
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.problem: str | None = None
-        self.head = Head("", 0)
-
-    def __iter__(self) -> Iterator[list[Row]]:
-        """Raises SpecError if this is no segment at all."""
-        with self.path.open("rb") as file:
-            contents = self._contents(file)
-            self.head = self._read_head(file, contents)
-            for content in contents:
-                try:
-                    yield _rows.decode(content)
-                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
-                    self.problem = f"a record holds no rows ({wrong}) and is left out"
-
-    def _read_head(self, file: BinaryIO, contents: Iterator[bytes]) -> Head:
-        if file.read(len(MAGIC)) != MAGIC:
-            raise SpecError(f"{self.path.name} is not a trace segment")
-        try:
-            head = _head.decode(next(contents))
-        except (StopIteration, msgspec.DecodeError, UnicodeDecodeError):
-            raise SpecError(f"{self.path.name} is a trace segment without a head") from None
-        if head.version > VERSION:
-            raise SpecError(
-                f"{self.path.name} was written by a newer version (traces {head.version}): upgrade to read it"
-            )
-        return head
+        self.bytes_read = 0
 
     def _contents(self, file: BinaryIO) -> Iterator[bytes]:
-        """Contents of the whole records from here on. One damaged record is passed over; after a second in a row, or
-        a length that cannot be, nothing tells where the next would begin."""
+        """Contents of the whole records, the head's first. One damaged record is passed over; after a second in a row,
+        or a length that cannot be, nothing tells where the next would begin. SpecError if it is no such file at all."""
+        if file.read(len(self.magic)) != self.magic:
+            raise SpecError(f"{self.path.name} is not a {self.what}")
         damaged = 0
         while damaged < 2 and (prefix := file.read(_PREFIX.size)):
             at = file.tell() - len(prefix)
@@ -92,6 +76,7 @@ class SegmentReader:
                 self.problem = f"damaged at byte {at}: the rest is left out"
                 return
             content = file.read(length)
+            self.bytes_read = file.tell()
             if len(content) < length:
                 left = len(prefix) + len(content)
                 self.problem = f"torn: {left} bytes after the last whole record are left out"
@@ -104,3 +89,32 @@ class SegmentReader:
                 continue
             damaged = 0
             yield content
+
+    def _read_head(self, contents: Iterator[bytes], decoder: "msgspec.msgpack.Decoder[T]") -> T:
+        try:
+            return decoder.decode(next(contents))
+        except (StopIteration, msgspec.DecodeError, UnicodeDecodeError):
+            raise SpecError(f"{self.path.name} is a {self.what} without a head") from None
+
+
+class SegmentReader(RecordReader):
+    """Rows of one segment, record by record."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.head = Head("", 0)
+
+    def __iter__(self) -> Iterator[list[Row]]:
+        """Raises SpecError if this is no segment at all."""
+        with self.path.open("rb") as file:
+            contents = self._contents(file)
+            self.head = self._read_head(contents, _head)
+            if self.head.version > VERSION:
+                raise SpecError(
+                    f"{self.path.name} was written by a newer version (traces {self.head.version}): upgrade to read it"
+                )
+            for content in contents:
+                try:
+                    yield _rows.decode(content)
+                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
+                    self.problem = f"a record holds no rows ({wrong}) and is left out"
