@@ -47,9 +47,17 @@ class Daemon:
         node = self.node
         if node.state != "up":
             return Health("joining" if node.state in ("new", "starting") else "leaving")
-        members, topics = node.station.machine.spread.members, node.station.machine.interest.mine()  # type: ignore[attr-defined]
+        spread, topics = node.station.machine.spread, node.station.machine.interest.mine()
+        members, links = spread.members, spread.links  # type: ignore[attr-defined]
         joining = [topic for topic in topics if not members.ready(topic)]
-        about = {"name": node.trust.name, "address": node.address, "links": node.metrics.links, "topics": len(topics)}
+        about = {
+            "name": node.trust.name,
+            "address": node.address,
+            "links": node.metrics.links,
+            "topics": len(topics),
+            "members": sum(len(members.about(topic)) for topic in topics),
+            "above": sum(len(table) for topic in topics for table in links.tables(topic)),
+        }
         return Health("joining" if joining else "ok", about)
 
 
