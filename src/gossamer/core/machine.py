@@ -162,3 +162,7 @@ class Machine(Protocol):
     def step(self, given: Given, now_us: int) -> list[Effect]: ...
 
     def knows(self, event_id: EventId) -> bool: ...
+
+    @property
+    def waiting(self) -> int:
+        """Publications that wait for the node to find its place, or somebody to take them."""

@@ -46,10 +46,6 @@ class Unacked:
         self.tries = 0
         self.acked: set[Peer] = set()
 
-    def is_lonely(self) -> bool:
-        """Whether nobody was there to take it, as far as that can be known: a guest has to search first."""
-        return self.told == 0 and self.tries > (0 if self.join else 1)
-
     def enough(self) -> bool:
         return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
 
@@ -169,7 +165,7 @@ class HandOver:
         try:
             async with asyncio.timeout(patience_s):
                 while self.unacked:
-                    if all(entry.is_lonely() for entry in self.unacked.values()):
+                    if self.driver.machine.waiting == 0 and not any(entry.told for entry in self.unacked.values()):
                         return False
                     self._changed.clear()
                     await self._changed.wait()
