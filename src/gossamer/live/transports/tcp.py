@@ -2,6 +2,7 @@
 
 import asyncio
 import errno
+import socket
 import ssl
 from typing import cast
 
@@ -12,36 +13,20 @@ from gossamer.live.trust import Trust, split_address
 BACKLOG = 256
 UNPROVED_MAX = 256
 "Callers that may be about to prove themselves at the same time."
+PAUSE_S = 0.5
+"After a call could not be taken: the system has no more to give."
 SHUTDOWN_S = 5.0
 "For the other end to agree that a stream is over."
-
-
-class Early:
-    """Listens until the listener is there: TLS may have something to tell together with the end of its handshake."""
-
-    def __init__(self) -> None:
-        self.data: list[bytes] = []
-        self.why: str | None = None
-
-    def heard(self, data: bytes) -> None:
-        self.data.append(data)
-
-    def drained(self) -> None:
-        """Nothing was written yet."""
-
-    def lost(self, why: str) -> None:
-        self.why = why
 
 
 class TcpChannel(asyncio.Protocol):
     """A connection, of which asyncio tells us, and we tell the listener."""
 
+    listener: Listener
     transport: asyncio.Transport
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
-        self.early = Early()
-        self.listener: Listener = self.early
         self.certificate: bytes | None = None
         self.where = "?"
 
@@ -53,10 +38,6 @@ class TcpChannel(asyncio.Protocol):
         if peer := transport.get_extra_info("peername"):
             self.where = spell_address(peer[0], peer[1])
         self.listener = self.answer(self)
-        for data in self.early.data:
-            self.listener.heard(data)
-        if self.early.why is not None:
-            self.listener.lost(self.early.why)
 
     def data_received(self, data: bytes) -> None:
         self.listener.heard(data)
@@ -84,70 +65,70 @@ class TcpChannel(asyncio.Protocol):
             self.transport.pause_reading() if paused else self.transport.resume_reading()
 
 
-class Doorstep(asyncio.Protocol):
-    """A caller that has yet to prove itself."""
-
-    def __init__(self, tcp: "Tcp", answer: Answer) -> None:
-        self.tcp, self.answer = tcp, answer
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self.tcp.let_in(cast(asyncio.Transport, transport), self.answer)
-
-
 class Tcp:
-    """The transport of nodes in use. Contexts are asked for at every call, so that new keys serve at once."""
+    """The transport of nodes in use. Contexts are asked for at every call, so that new keys serve at once.
+
+    Calls are taken one by one rather than by a server of asyncio's, which would not tell whom TLS turned away."""
 
     def __init__(self, trust: Trust) -> None:
         self.trust = trust
-        self.server: asyncio.Server | None = None
         self.handshake_s = HANDSHAKE_S
         self.turned_away: TurnedAway = unheard
+        self._listening: list[socket.socket] = []
+        self._taking: list[asyncio.Task[None]] = []
         self._unproved: set[asyncio.Task[None]] = set()
 
     async def listen(self, address: str, answer: Answer) -> str:
         host, port = split_address(address)
-        contexts = self.trust.contexts()
         loop = asyncio.get_running_loop()
         try:
-            self.server = await loop.create_server(
-                lambda: Doorstep(self, answer) if contexts else TcpChannel(answer), host, port, backlog=BACKLOG
-            )
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+            for family, where in dict.fromkeys((each[0], str(each[4][0])) for each in found):
+                self._listening.append(socket.create_server((where, port), family=family, backlog=BACKLOG))
+                port = self._listening[0].getsockname()[1]
         except OSError as wrong:
+            self._stop_listening()
             raise Misuse(cannot_listen(address, wrong)) from wrong
-        bound = self.server.sockets[0].getsockname()
+        for each in self._listening:
+            each.setblocking(False)
+            self._taking.append(loop.create_task(self._take_calls(each, answer)))
+        bound = self._listening[0].getsockname()
         return spell_address(bound[0], bound[1])
 
-    def let_in(self, transport: asyncio.Transport, answer: Answer) -> None:
-        """Somebody called: first TLS, then the listener."""
-        where = spell_address(*(transport.get_extra_info("peername") or ("?", 0))[:2])
-        if len(self._unproved) >= UNPROVED_MAX or self.server is None:
-            transport.abort()
-            self.turned_away("too many callers", where, "too many are about to prove themselves")
-            return
-        transport.pause_reading()
-        task = asyncio.get_running_loop().create_task(self._prove(transport, answer, where))
-        self._unproved.add(task)
-        task.add_done_callback(self._unproved.discard)
+    async def _take_calls(self, listening: socket.socket, answer: Answer) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            try:
+                caller, _ = await loop.sock_accept(listening)
+            except OSError as wrong:
+                self.turned_away("too many callers", "?", f"a call could not be taken: {wrong}")
+                await asyncio.sleep(PAUSE_S)
+                continue
+            if len(self._unproved) >= UNPROVED_MAX:
+                caller.close()
+                self.turned_away("too many callers", "?", "too many are about to prove themselves")
+                continue
+            task = loop.create_task(self._let_in(caller, answer))
+            self._unproved.add(task)
+            task.add_done_callback(self._unproved.discard)
 
-    async def _prove(self, transport: asyncio.Transport, answer: Answer, where: str) -> None:
-        contexts = self.trust.contexts()
-        assert contexts is not None
-        channel = TcpChannel(answer)
+    async def _let_in(self, caller: socket.socket, answer: Answer) -> None:
+        """First TLS, then the listener."""
+        contexts, where = self.trust.contexts(), "?"
         try:
-            secure = await asyncio.get_running_loop().start_tls(
-                transport,
-                channel,
-                contexts[0],
-                server_side=True,
-                ssl_handshake_timeout=self.handshake_s,
-                ssl_shutdown_timeout=SHUTDOWN_S,
+            where = spell_address(*caller.getpeername()[:2])
+            caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            await asyncio.get_running_loop().connect_accepted_socket(
+                lambda: TcpChannel(answer),
+                caller,
+                ssl=contexts[0] if contexts else None,
+                ssl_handshake_timeout=self.handshake_s if contexts else None,
+                ssl_shutdown_timeout=SHUTDOWN_S if contexts else None,
             )
         except (OSError, ssl.SSLError) as wrong:
-            transport.abort()
+            caller.close()
             slow = isinstance(wrong, ConnectionAbortedError)
             self.turned_away("slow handshake" if slow else "bad handshake", where, str(wrong) or type(wrong).__name__)
-        else:
-            channel.connection_made(cast(asyncio.BaseTransport, secure))
 
     async def dial(self, address: str, answer: Answer) -> Channel:
         host, port = split_address(address)
@@ -168,12 +149,16 @@ class Tcp:
         return channel
 
     async def close(self) -> None:
-        if self.server is not None:
-            self.server.close()
-            self.server = None
-        for task in tuple(self._unproved):
+        tasks = (*self._taking, *self._unproved)
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._unproved, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._stop_listening()
+
+    def _stop_listening(self) -> None:
+        for each in self._listening:
+            each.close()
+        self._listening = []
 
 
 def spell_address(host: str, port: int) -> str:
