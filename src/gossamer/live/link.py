@@ -45,7 +45,9 @@ CHECKS_BURST = 1000
 "Records and lists of one link whose signatures are looked at: genuine ones cost as much as others."
 INTRODUCED_MAX = 20_000
 UNDER_WAY_MAX = 4
-"Large events that may arrive in pieces at the same time on one link."
+UNDER_WAY_BYTES = 2 * EVENT_PARTS_MAX
+"Large events that may arrive in pieces at the same time on one link, and what they may come to."
+ROLES = ("node", "client")
 
 
 class Board(Protocol):
@@ -141,6 +143,8 @@ class Link:
         self.version = agree((OLDEST, VERSION), (hello.oldest, hello.newest))
         if hello.network != ours.network:
             raise PeerFault(f"it belongs to the network {hello.network!r}, we to {ours.network!r}")
+        if hello.role not in ROLES:
+            raise PeerFault(f"it is a {hello.role!r}, and nobody here knows what that is")
         record = self.board.admit(hello)
         if self.channel.certificate is not None:
             if not self.board.trust.matches(record, self.board.trust.caller(self.channel.certificate)):
@@ -159,7 +163,9 @@ class Link:
     def _piece(self, part: Part) -> None:
         """Puts large events together, within a budget: few at a time, each announced with its size."""
         if part.start == 0:
-            if len(self.pieces) >= UNDER_WAY_MAX or part.total > EVENT_PARTS_MAX:
+            self.pieces.pop(part.transfer, None)
+            size = part.total + sum(each.total for each in self.pieces.values())
+            if len(self.pieces) >= UNDER_WAY_MAX or part.total > EVENT_PARTS_MAX or size > UNDER_WAY_BYTES:
                 raise PeerFault("too many large events at once, or one too large")
             self.pieces[part.transfer] = Pieces(part.copy, part.total)
         pieces = self.pieces.get(part.transfer)
