@@ -55,8 +55,11 @@ class Member:
         return cpu_ns(self.process.pid)
 
     def last_words(self) -> str:
-        said = self.log.read_text(errors="replace").split("\n") if self.log.exists() else []
-        return next((text.strip() for text in reversed(said) if text.strip()), "it said nothing")
+        """The last line that speaks of an error, or the last."""
+        said = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
+        spoken = [text.strip() for text in said if text.strip()]
+        errors = [text for text in spoken if "rror" in text]
+        return (errors or spoken or ["it said nothing"])[-1]
 
 
 def cpu_ns(pid: int) -> int:

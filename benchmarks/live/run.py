@@ -26,7 +26,7 @@ WIDTH = 180
 SIZES = (64, 1024, 65536)
 SUBSCRIBERS = (1, 8, 32)
 ROUNDS = 3
-DELIVERIES = 240_000
+DELIVERIES = 120_000
 DELIVERED_BYTES = 512 << 20
 "In all, of each phase at full speed: whichever comes first."
 PACED_DELIVERIES = 800
@@ -72,7 +72,7 @@ def command(
     pace_s: float,
     patience_s: float,
 ) -> None:
-    """CPU per delivery, rate and latency of Gossamer's live node beside other systems. Exits 1 if a bar is missed."""
+    """CPU per delivery, rate and latency of Gossamer's live node beside other systems. Takes minutes; exits 1 if a bar is missed."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     load_before = load()
     if warning := tables.busy(load_before):

@@ -59,7 +59,7 @@ def measured(cells: Sequence[Cell], subscribers: int) -> Table:
                 f"{each.lost:,}" + (f" (+{each.duplicates:,} twice)" if each.duplicates else ""),
             ]
         )
-    head = ["body", "system", "CPU µs per delivery", "publisher / broker / subscribers", "per copy", "copies"]
+    head = ["body", "system", "CPU µs per delivery", "pub / broker / subs", "per copy", "copies"]
     return Table(f"One publisher, {to(subscribers)}", [*head, "messages/s", "p50 ms", "p99 ms", "lost"], rows, NOTE)
 
 
