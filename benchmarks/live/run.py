@@ -72,7 +72,7 @@ def command(
     pace_s: float,
     patience_s: float,
 ) -> None:
-    """CPU per delivery, rate and latency of Gossamer's live node beside other systems. Takes minutes; exits 1 if a bar is missed."""
+    """CPU, rate and latency of the live node beside other systems. Takes minutes; exits 1 if a bar is missed."""
     console = Console(width=None if sys.stdout.isatty() else WIDTH)
     load_before = load()
     if warning := tables.busy(load_before):
