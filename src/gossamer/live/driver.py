@@ -31,7 +31,10 @@ class Recorder(Protocol):
         """Before the step: one that raises must leave its cause."""
 
     def effects(self, now_us: int, given: Given, effects: list[Effect]) -> None:
-        """After the step."""
+        """After the step, if it had any."""
+
+    def raised(self, wrong: BaseException) -> None:
+        """After the step, if it failed."""
 
     def sent(self, now_us: int, peers: tuple[Peer, ...], copy: Copy, topic: str, size: int) -> None:
         """Copies of an event left."""
@@ -77,7 +80,12 @@ class Driver:
         recorder = self.recorder
         if recorder is not None:
             recorder.given(now_us, given)
-        effects = self.machine.step(given, now_us)
+        try:
+            effects = self.machine.step(given, now_us)
+        except BaseException as wrong:
+            if recorder is not None:
+                recorder.raised(wrong)
+            raise
         self.metrics.steps += 1
         if not effects:
             return

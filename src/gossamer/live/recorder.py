@@ -4,9 +4,9 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Deliver, Effect, Given, Note
 from gossamer.core.trace import Level
 from gossamer.live.allowance import Allowances
+from gossamer.live.journal import Journal
 from gossamer.live.traces import SegmentWriter
 from gossamer.wire.frame import Copy
-
 
 REJECTS_PER_S = 2.0
 REJECTS_BURST = 20
@@ -15,22 +15,33 @@ REASONS_MAX = 100
 
 
 class Recorder:
-    """Between driver and trace. Payloads never enter."""
+    """Between driver and trace. Payloads never enter, but for the journal."""
 
-    def __init__(self, writer: SegmentWriter) -> None:
-        self.writer = writer
+    def __init__(self, writer: SegmentWriter, journal: Journal | None = None) -> None:
+        self.writer, self.journal = writer, journal
         self.full = writer.head.level in ("full", "journal")
         self._rejects = Allowances[str](REJECTS_PER_S, REJECTS_BURST, REASONS_MAX)
 
     def keep(self, level: Level) -> None:
-        """Another level from now on."""
+        """Another level from now on. A journal is of a whole life or of its beginning: none begins later."""
         self.writer.keep(level)
         self.full = level in ("full", "journal")
+        if level != "journal" and self.journal is not None:
+            self.journal.close()
+            self.journal = None
 
     def given(self, now_us: int, given: Given) -> None:
         """Rows tell of what came of it; the journal keeps the given itself."""
+        if self.journal is not None:
+            self.journal.given(now_us, given)
+
+    def raised(self, wrong: BaseException) -> None:
+        if self.journal is not None:
+            self.journal.raised(wrong)
 
     def effects(self, now_us: int, given: Given, effects: list[Effect]) -> None:
+        if self.journal is not None:
+            self.journal.effects(effects)
         for effect in effects:
             kind = type(effect)
             if kind is Deliver:
@@ -98,7 +109,11 @@ class Recorder:
             self.writer.row("reject", now_us, peer=peer, detail=why)
 
     def tick(self) -> None:
+        if self.journal is not None:
+            self.journal.tick()
         self.writer.tick()
 
     def close(self) -> None:
+        if self.journal is not None:
+            self.journal.close()
         self.writer.close()

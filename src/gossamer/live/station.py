@@ -20,6 +20,7 @@ from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
+from gossamer.live.journal import Parameters, open_journal
 from gossamer.live.metrics import Metrics
 from gossamer.live.office import Office
 from gossamer.live.publishing import Publishing
@@ -66,14 +67,16 @@ class Station:
         self.book = Book(config.limits.records_max)
         self.bodies = Bodies()
         self.begun = False
+        self.seed = fold(self.me, self.incarnation)
+        self.journal = open_journal(config, trust.name, self.incarnation, self.seed, self._in_force)
         self.machine: Stack = dynamic_node(
             self.me,
-            fold(self.me, self.incarnation),
+            self.seed,
             self.hierarchy,
             lambda name: self.config.params_of(name),
             config.scamp,
             config.search,
-            spell=trust.spell,
+            spell=trust.spell if self.journal is None else self.journal.noting(trust.spell),
         )
         self.codec = Codec(dict.fromkeys((*DYNAMIC_MESSAGES, *NODE_CONTROL, *CLIENT_CONTROL)))
         self.recorder = self._recorder()
@@ -101,6 +104,9 @@ class Station:
         self.seeds = Seeds(config.seeds, self.board, self._found_seed)
         self._join()
 
+    def _in_force(self) -> Parameters:
+        return self.config.camcast, self.config.topics, self.machine.spread.members.params  # type: ignore[attr-defined]
+
     def _recorder(self) -> Recorder | None:
         config = self.config.trace
         if config.folder is None or config.level == "off":
@@ -114,7 +120,7 @@ class Station:
             host=host(),
             offset_us=self.clock.offset_us,
         )
-        return Recorder(SegmentWriter(config.folder, head, now_us=self.clock.now_us))
+        return Recorder(SegmentWriter(config.folder, head, now_us=self.clock.now_us), self.journal)
 
     def _switchboard(self) -> Switchboard:
         limits, timeouts = self.config.limits, self.config.timeouts
@@ -203,6 +209,8 @@ class Station:
 
     def keep_trace(self, level: Level) -> None:
         """Another level of traces from now on. Who begins in the middle says first what it takes part in."""
+        if level == "journal" and (self.recorder is None or self.recorder.journal is None):
+            log.warning("%s: a journal begins with a node's life: restart it to get one", self.trust.name)
         if self.recorder is not None:
             self.recorder.keep(level)
         elif (recorder := self._recorder()) is not None:
