@@ -23,6 +23,8 @@ BACKOFF_S = 0.15
 BLOCK_S = 0.5
 BLOCK_MAX_S = 30.0
 "A peer that could not be reached is left alone for a while: doubled each time, up to this."
+ANSWERED_MAX = 10_000
+"Addresses known to have answered."
 DIALS_MAX = 32
 "Calls under way at once."
 
@@ -33,6 +35,7 @@ class Calls:
     def __init__(self, board: "Switchboard", given_up: Callable[[Peer], None]) -> None:
         self.board, self.given_up = board, given_up
         self.loop = asyncio.get_running_loop()
+        self._answered: dict[str, None] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._dials = asyncio.Semaphore(DIALS_MAX)
 
@@ -50,6 +53,7 @@ class Calls:
             async with asyncio.timeout(self.board.dial_s):
                 await self.board.transport.dial(address, answer)
                 if await made[0].up:
+                    self._has_answered(address)
                     return made[0]
         except TimeoutError:
             if made:
@@ -72,7 +76,7 @@ class Calls:
 
     async def _reach(self, line: Line) -> None:
         try:
-            for attempt in range(ATTEMPTS):
+            for attempt in range(self._attempts(line.peer)):
                 if await self._try_addresses(line):
                     return
                 await asyncio.sleep(BACKOFF_S * 2**attempt * (0.5 + random.random()))
@@ -81,6 +85,18 @@ class Calls:
             self._give_up(line)
         finally:
             line.dialing = False
+
+    def _attempts(self, peer: Peer) -> int:
+        """An address that never answered is somebody's word for it, and is probed once."""
+        entry = self.board.book.get(peer)
+        known = entry is not None and any(address in self._answered for address in entry.record.addresses)
+        return ATTEMPTS if known else 1
+
+    def _has_answered(self, address: str) -> None:
+        self._answered.pop(address, None)
+        self._answered[address] = None
+        if len(self._answered) > ANSWERED_MAX:
+            del self._answered[next(iter(self._answered))]
 
     async def _try_addresses(self, line: Line) -> bool:
         entry = self.board.book.get(line.peer)

@@ -18,7 +18,7 @@ class Line:
 
     __slots__ = (
         *("acks", "blocked_until_s", "bodies", "copies", "dialing", "dirty", "failures", "large", "link"),
-        *("mentions", "messages", "peer", "size", "transfers", "used"),
+        *("mentions", "messages", "peer", "size", "slow", "transfers", "used"),
     )
 
     def __init__(self, peer: Peer) -> None:
@@ -37,6 +37,8 @@ class Line:
         self.dialing = False
         self.failures = 0
         self.blocked_until_s = 0.0
+        self.slow = 0
+        "Sweeps since the queue was half full, if it was not empty since."
         self.used = True
         self.transfers = 0
 

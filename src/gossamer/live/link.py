@@ -210,8 +210,8 @@ class Link:
             self.board.refused(self.peer, reason)
             self.refusal = detail or reason
             log.warning("closed the link to %s: %s", self.name or self.channel.where, self.refusal)
-            self.channel.abort()
             self.lost(reason)
+            self.channel.abort()
 
     def close(self) -> None:
         """Ends the link once everything written has left."""

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
+from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.book import Book
 from gossamer.live.calls import Calls
@@ -23,7 +24,11 @@ log = logging.getLogger("gossamer.links")
 
 SWEEP_S = 1.0
 DRIP_SWEEPS = 10
-"A frame may take this many sweeps to arrive."
+"A frame may take this many sweeps to arrive, and the other end as many to close a link after a goodbye."
+SLOW_SWEEPS = 3
+"A peer that takes longer to read what waits for it holds up nobody any more; what finds no room is dropped."
+LINKS_PER_PEER = 8
+"Open at once; two call each other at the same time, and links that ended take a while to close."
 
 
 class Office(Protocol):
@@ -152,7 +157,10 @@ class Switchboard:
 
     def clogged(self) -> bool:
         """Whether some queue is half full: whoever publishes should wait."""
-        return any(line.size > self.queue_bytes // 2 for line in self.lines.values() if line.link is not None)
+        half = self.queue_bytes // 2
+        return any(
+            line.size > half and line.slow < SLOW_SWEEPS for line in self.lines.values() if line.link is not None
+        )
 
     # -- calls --------------------------------------------------------------------------------------------------
 
@@ -191,6 +199,9 @@ class Switchboard:
         if hello.role == "client":
             self.office.client_up(link)
             return
+        same = [each for each in self.links if each.peer == link.peer and each.role != "client"]
+        if len(same) > LINKS_PER_PEER:
+            same[0].refuse("too many links")
         line = self.line(link.peer)
         line.failures, line.blocked_until_s = 0, 0.0
         other = line.link
@@ -250,12 +261,18 @@ class Switchboard:
     def _swept(self) -> None:
         self._sweep = self.loop.call_later(SWEEP_S, self._swept)
         for link in tuple(self.links):
-            stuck = self._dripping.get(link, 0) + 1 if link.drips() else 0
+            stuck = self._dripping.get(link, 0) + 1 if link.drips() or link.ending else 0
             self._dripping[link] = stuck
-            if stuck >= DRIP_SWEEPS:
+            if stuck >= DRIP_SWEEPS and link.ending:
+                link.channel.abort()
+                link.lost("closing")
+            elif stuck >= DRIP_SWEEPS:
                 link.refuse("slow frame")
         now = time.monotonic()
         for peer, line in tuple(self.lines.items()):
+            line.slow = line.slow + 1 if line.size > self.queue_bytes // 2 else line.slow if line.size else 0
+            if line.link is not None:
+                self.book.touch(peer)
             if line.link is None:
                 if not line.dialing and not line.size and self.loop.time() > line.blocked_until_s:
                     del self.lines[peer]
@@ -267,12 +284,21 @@ class Switchboard:
                 line.link = None
 
     def shut_out(self, peers: Sequence[Peer]) -> None:
-        """Ends every link to these peers, now."""
+        """Ends every link to these peers, and every link proved by a key that is revoked, now."""
         for link in tuple(self.links):
-            if link.peer in peers:
+            if link.peer in peers or self._is_revoked(link):
                 link.refuse("revoked")
         for peer in peers:
             self.lines.pop(peer, None)
+
+    def _is_revoked(self, link: Link) -> bool:
+        if link.channel.certificate is None:
+            return False
+        try:
+            self.trust.caller(link.channel.certificate)
+        except PeerFault:
+            return True
+        return False
 
     async def close(self, patience_s: float) -> None:
         """Says goodbye to everybody, and waits a little for what was said to leave."""

@@ -42,7 +42,7 @@ class MemoryChannel:
     """One end. Bytes reach the other end in a later turn of the loop, in order."""
 
     certificate: bytes | None = None
-    listener: Listener
+    listener: Listener | None = None
     other: "MemoryChannel"
 
     def __init__(self, network: MemoryNetwork, here: str, where: str) -> None:
@@ -60,6 +60,7 @@ class MemoryChannel:
         if self.paused is not None:
             self.paused.append(data)
         elif self.open:
+            assert self.listener is not None
             self.listener.heard(data)
 
     def pending(self) -> int:
@@ -72,7 +73,8 @@ class MemoryChannel:
             held, self.paused = self.paused, None
             for data in held:
                 self._arrives(data)
-            self.loop.call_soon(self.other.listener.drained)
+            if self.other.listener is not None:
+                self.loop.call_soon(self.other.listener.drained)
 
     def close(self) -> None:
         if self.open:
@@ -86,7 +88,8 @@ class MemoryChannel:
         if self.open:
             self.open = False
             self.network.channels.remove(self)
-            self.listener.lost(why)
+            if self.listener is not None:
+                self.listener.lost(why)
 
 
 class Memory:

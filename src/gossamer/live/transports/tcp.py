@@ -12,7 +12,7 @@ from gossamer.live.trust import Trust, split_address
 
 BACKLOG = 256
 UNPROVED_MAX = 256
-"Callers that may be about to prove themselves at the same time."
+"Callers that may be about to prove themselves at the same time; the slowest gives way to the next."
 PAUSE_S = 0.5
 "After a call could not be taken: the system has no more to give."
 SHUTDOWN_S = 5.0
@@ -76,7 +76,7 @@ class Tcp:
         self.turned_away: TurnedAway = unheard
         self._listening: list[socket.socket] = []
         self._taking: list[asyncio.Task[None]] = []
-        self._unproved: set[asyncio.Task[None]] = set()
+        self._unproved: dict[asyncio.Task[None], None] = {}
 
     async def listen(self, address: str, answer: Answer) -> str:
         host, port = split_address(address)
@@ -105,12 +105,13 @@ class Tcp:
                 await asyncio.sleep(PAUSE_S)
                 continue
             if len(self._unproved) >= UNPROVED_MAX:
-                caller.close()
-                self.turned_away("too many callers", "?", "too many are about to prove themselves")
-                continue
+                slowest = next(iter(self._unproved))
+                del self._unproved[slowest]
+                slowest.cancel()
+                self.turned_away("too many callers", "?", "too many were about to prove themselves")
             task = loop.create_task(self._let_in(caller, answer))
-            self._unproved.add(task)
-            task.add_done_callback(self._unproved.discard)
+            self._unproved[task] = None
+            task.add_done_callback(lambda done: self._unproved.pop(done, None))
 
     async def _let_in(self, caller: socket.socket, answer: Answer) -> None:
         """First TLS, then the listener."""
