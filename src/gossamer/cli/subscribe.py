@@ -5,10 +5,11 @@ import base64
 import contextlib
 import json
 import os
+import select
 import signal
-import stat
 import sys
-from collections.abc import AsyncGenerator
+import threading
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -85,8 +86,7 @@ async def until_stopped(
     with contextlib.suppress(NotImplementedError):
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, reading.cancel)
-        if stat.S_ISFIFO(os.fstat(sys.stdout.fileno()).st_mode):
-            loop.add_reader(sys.stdout.fileno(), reading.cancel)  # a pipe to write to has news only when it breaks
+    threading.Thread(target=watch_stdout, args=(loop, reading.cancel), daemon=True).start()
     try:
         async with asyncio.timeout(timeout):
             async with contextlib.aclosing(items(whom, wish)) as coming:
@@ -125,6 +125,16 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
             away = True
         await asyncio.sleep(pause_s)
         pause_s = min(PAUSE_MAX_S, 2 * pause_s)
+
+
+def watch_stdout(loop: asyncio.AbstractEventLoop, broken: Callable[[], object]) -> None:
+    """Tells when nobody reads what is printed any more, which otherwise only the next event would show. In a thread,
+    because a loop that watches a pipe makes it one that refuses what it cannot take at once."""
+    with contextlib.suppress(OSError, ValueError, RuntimeError, AttributeError):  # no descriptor, no loop, no poll
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        if any(events & select.POLLERR for _, events in poll.poll()):
+            loop.call_soon_threadsafe(broken)
 
 
 # Printing
