@@ -11,6 +11,7 @@ from typing import Protocol
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Publish
+from gossamer.live.allowance import Allowances
 from gossamer.live.bodies import Bodies
 from gossamer.live.driver import Driver
 from gossamer.live.spool.items import Waiting
@@ -21,6 +22,8 @@ log = logging.getLogger("gossamer.publishing")
 
 MEMBERS_ENOUGH = 3
 "Members that must have an event before its publisher may forget it (all, if there are fewer)."
+ACKS_PER_S = 200_000
+"Acknowledgements looked at for one peer, at once and each second: a few bytes may acknowledge millions."
 UNACKED_MAX = 20_000
 "Events spread but not yet acknowledged; beyond this, publishing waits."
 SHELVED_AT_ONCE = 1_000
@@ -37,13 +40,15 @@ class Outbox(Protocol):
 class Unacked:
     """An event and who has it."""
 
-    __slots__ = ("acked", "at_s", "event", "join", "sealed", "told", "tries")
+    __slots__ = ("acked", "asked", "at_s", "event", "join", "sealed", "told", "tries")
 
     def __init__(self, event: Event, sealed: bytes, join: bool, at_s: float) -> None:
         self.event, self.sealed, self.join, self.at_s = event, sealed, join, at_s
         self.told = 0
         "To how many it went when it was last spread."
         self.tries = 0
+        self.asked: tuple[Peer, ...] = ()
+        "To whom it ever went: nobody else can have it from us."
         self.acked: set[Peer] = set()
 
     def enough(self) -> bool:
@@ -67,6 +72,7 @@ class HandOver:
         self._done: list[EventId] = []
         self._in_order = True
         "Whether what is unacknowledged stands in the order of its sequence: nothing was spread again."
+        self._looked_at = Allowances[Peer](ACKS_PER_S, ACKS_PER_S)
         self._unshelving: asyncio.Task[None] | None = None
         self._again = self.loop.call_later(again_s / 2, self._look_again)
 
@@ -90,6 +96,7 @@ class HandOver:
         """An event of ours left for these peers."""
         if (entry := self.unacked.get(copy.id)) is not None:
             entry.told = len(peers)
+            entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
             if entry.enough():  # acknowledged by members of whom fewer are left now
                 self._finish(copy.id)
 
@@ -101,10 +108,13 @@ class HandOver:
                 return
             if oldest.incarnation == incarnation and self._in_order:
                 first = max(first, oldest.sequence)  # most acknowledgements come after enough others did
-            for sequence in range(first, min(last, first + UNACKED_MAX) + 1):
+            last = min(last, first + UNACKED_MAX)
+            if not self._looked_at.take(peer, self.loop.time(), max(1, last + 1 - first)):
+                return
+            for sequence in range(first, last + 1):
                 event_id = EventId(self.me, incarnation, sequence)
                 entry = self.unacked.get(event_id)
-                if entry is not None:
+                if entry is not None and peer in entry.asked:
                     entry.acked.add(peer)
                     if entry.enough():
                         self._finish(event_id)

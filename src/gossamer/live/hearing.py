@@ -92,8 +92,14 @@ class Hearing:
                 link.strike("bad record", str(wrong))
 
     def forget(self) -> None:
-        """Grants changed: nothing looked up before counts any more."""
+        """Grants or keys changed: nothing looked up before counts any more, and records must be good now."""
         self._allowed.clear()
+        for peer, entry in tuple(self.book.entries.items()):
+            try:
+                self.trust.admit(entry.data, time.time())
+            except PeerFault:
+                if peer != self.me:
+                    self.book.remove(peer)
 
     def may(self, peer: Peer, act: str, topic: Topic) -> bool:
         now_s = time.time()

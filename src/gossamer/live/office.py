@@ -93,7 +93,9 @@ class Office:
         """Handles what is not for the machine; False: it is."""
         match message:
             case Acked(spans):
-                if link.peer is not None:
+                if link.role == "client" or link.peer is None:
+                    link.strike("not for clients", "a client acknowledged what only members can")
+                else:
                     self.handover.acked(link.peer, spans)
             case Bye():
                 self.board.said_bye(link)
@@ -110,11 +112,18 @@ class Office:
 
     def revoke(self, data: bytes, link: Link | None = None) -> None:
         """Takes a list of revoked keys, shuts its nodes out, and passes it on to everybody linked."""
-        before = self.trust.revocations()[0]
+        before, known = self.trust.revocations()
+        if data == known:
+            return
+        if link is not None and not link.checks.take(time.monotonic()):
+            link.decline("too many records")
+            return
         try:
             out = self.trust.revoke(data)
         except Stranger:
-            return  # signed by an authority we do not know yet
+            if link is not None:
+                link.decline("unknown authority")  # one of which we shall hear
+            return
         except PeerFault as wrong:
             if link is not None:
                 link.strike("bad revocations", str(wrong))
