@@ -14,6 +14,7 @@ from gossamer.live.control import Answer, Enough, Item, Items, Offer, Read, Take
 from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.inbox import Inbox
 from gossamer.live.link import Link
+from gossamer.live.transports import HIGH_WATER
 from gossamer.wire.frame import PART_BYTES, batch_frame, part_frames
 from gossamer.wire.sealed import head_of, seal
 
@@ -22,7 +23,13 @@ if TYPE_CHECKING:
 
 WINDOW = 1000
 PAGE = 100
+PAGE_BYTES = 256 << 10
+"Items that go in one message, and what they may come to (one may be larger)."
 READERS_MAX = 100
+OFFERS_MAX = 2000
+OFFERS_BYTES = 32 << 20
+"Publications of one client that may wait to be spooled; above it nothing more is read from it for the moment."
+BUSY_S = 0.01
 
 
 class Serving:
@@ -56,13 +63,19 @@ class Attendant:
         self.readers: dict[int, asyncio.Task[None]] = {}
         self.inboxes: dict[int, Inbox] = {}
         self.room: dict[int, asyncio.Semaphore] = {}
+        self.on_the_way: dict[int, int] = {}
+        "Items sent to each reader that it has not taken."
         self.transfers = 0
+        self.offers = self.offered_bytes = 0
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def asked(self, message: Message) -> None:
         match message:
             case Offer():
+                self.offers += 1
+                self.offered_bytes += len(message.payload)
                 self._start(self._publish(message))
+                self._pause()
             case Read():
                 self._read(message)
             case Taken(number, items, acked):
@@ -98,6 +111,11 @@ class Attendant:
 
     # -- publishing ---------------------------------------------------------------------------------------------
 
+    def _pause(self) -> None:
+        """Lets a client that publishes faster than the spool writes wait."""
+        if not self.link.closed:
+            self.link.channel.pause(self.offers >= OFFERS_MAX or self.offered_bytes >= OFFERS_BYTES)
+
     async def _publish(self, offer: Offer) -> None:
         problem, event_id = self._may("publish", offer.topic), None
         if not problem:
@@ -107,6 +125,9 @@ class Attendant:
                 )
             except GossamerError as wrong:
                 problem = str(wrong)
+        self.offers -= 1
+        self.offered_bytes -= len(offer.payload)
+        self._pause()
         self.say(Answer(offer.number, event_id, problem[:1000]))
 
     # -- reading ------------------------------------------------------------------------------------------------
@@ -118,6 +139,7 @@ class Attendant:
             self.say(Items(read.number, (), problem))
         else:
             self.room[read.number] = asyncio.Semaphore(WINDOW)
+            self.on_the_way[read.number] = 0
             self.readers[read.number] = self._start(self._pump(read))
 
     async def _pump(self, read: Read) -> None:
@@ -128,25 +150,33 @@ class Attendant:
             async with inbox:
                 self.inboxes[read.number] = inbox
                 async for item in inbox:
-                    page = [item]
+                    page = [as_item(item)]
                     await room.acquire()
-                    while len(page) < PAGE and inbox.at_hand() and not room.locked():
-                        page.append(await anext(inbox))
+                    size = len(page[0].sealed)
+                    while len(page) < PAGE and size < PAGE_BYTES and inbox.at_hand() and not room.locked():
+                        page.append(as_item(await anext(inbox)))
+                        size += len(page[-1].sealed)
                         await room.acquire()
-                    self.say(Items(read.number, tuple(map(as_item, page))))
+                    self.on_the_way[read.number] += len(page)
+                    while self.link.channel.pending() > HIGH_WATER:
+                        await asyncio.sleep(BUSY_S)
+                    self.say(Items(read.number, tuple(page)))
         except GossamerError as wrong:
             self.say(Items(read.number, (), str(wrong)[:1000]))
         finally:
             self.inboxes.pop(read.number, None)
             self.room.pop(read.number, None)
+            self.on_the_way.pop(read.number, None)
             self.readers.pop(read.number, None)
 
     def _taken(self, number: int, items: int, acked: tuple[int, ...]) -> None:
         room, inbox = self.room.get(number), self.inboxes.get(number)
         if room is not None:
-            for _ in range(min(items, WINDOW)):
+            taken = min(items, self.on_the_way[number])
+            self.on_the_way[number] -= taken
+            for _ in range(taken):
                 room.release()
-        if inbox is not None:
+        if inbox is not None and inbox.name:
             for place in acked:
                 inbox.ack_place(place)
 
