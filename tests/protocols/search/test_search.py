@@ -48,6 +48,13 @@ def test_a_request_ends_where_its_hops_do() -> None:
     assert node.step(Received(9, request(ttl=1)), 0) == []
 
 
+def test_nobody_gets_more_hops_than_a_node_would_ask_for_itself() -> None:
+    node, _ = searcher(ttl=4)
+    relayed = sent(node.step(Received(9, request(ttl=255)), 0), ReqContact)
+    assert len(relayed) == 3
+    assert {message.ttl for _, message in relayed} == {3}  # type: ignore[attr-defined]
+
+
 def test_a_member_answers_the_origin_and_relays_nothing() -> None:
     node, _ = searcher()
     node.step(Subscribe("."), 0)

@@ -99,8 +99,9 @@ class Search(Layer):
             if name in answerable and (peers := self.contacts(answerable[name], besides=request.origin)):
                 self.out.send([request.origin], AnsContact(name, peers))
                 return
-        if request.ttl > 1:
-            onward = ReqContact(request.origin, request.nonce, request.wanted, request.ttl - 1)
+        ttl = min(request.ttl, self.params.ttl)  # whatever the asker wishes
+        if ttl > 1:
+            onward = ReqContact(request.origin, request.nonce, request.wanted, ttl - 1)
             self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin)), onward)
 
     def answerable(self) -> dict[str, Topic]:
