@@ -7,7 +7,7 @@ from gossamer.live.spool.events import is_wanted
 from gossamer.live.spool.items import Lost
 
 LOST_MAX = 256
-"Ranges remembered; when there are more, the older half becomes one range of any topic."
+"Ranges remembered; when there are more, all but the youngest half become one range of any topic."
 
 
 class Losses:
@@ -46,7 +46,7 @@ class Losses:
         self.changed = True
         if len(self.past) + len(self.run) > LOST_MAX:
             ranges = sorted(self.ranges(), key=lambda each: each.last)
-            old, young = ranges[: LOST_MAX // 2], ranges[LOST_MAX // 2 :]
+            old, young = ranges[: -LOST_MAX // 2], ranges[-LOST_MAX // 2 :]
             first, events = min(each.first for each in old), sum(each.events for each in old)
             self.past, self.run, self.last = [Lost(first, old[-1].last, ROOT, events), *young], {}, 0
 

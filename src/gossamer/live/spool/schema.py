@@ -65,13 +65,27 @@ def connect(folder: Path | None) -> sqlite3.Connection:
         (folder / FILE).touch(0o600)  # events are for members only, and so is their file; the log takes its mode over
     db = sqlite3.connect(file, isolation_level=None, cached_statements=256)
     try:
+        version = _version(db, file)
         _prepare(db)
         _check(db, file)
-        _bring_up(db, file)
+        _bring_up(db, version)
     except BaseException:
         db.close()
         raise
     return db
+
+
+def _version(db: sqlite3.Connection, file: str) -> int:
+    """Of the tables; 0: there are none yet. Another program's file, or a later one's, is not touched."""
+    version = number(db, "PRAGMA user_version")
+    if version > VERSION:
+        raise SpecError(
+            f"the spool {file} was written by a newer Gossamer (its version is {version}, this one reads up to "
+            f"{VERSION}): update this node, or give it another folder"
+        )
+    if version == 0 and number(db, "SELECT count(*) FROM sqlite_master"):
+        raise SpecError(f"{file} is a database, but not a spool: move it away, or give the node another folder")
+    return version
 
 
 def _prepare(db: sqlite3.Connection) -> None:
@@ -97,15 +111,7 @@ def _check(db: sqlite3.Connection, file: str) -> None:
             raise damaged(file, " ".join(str(found).split()))
 
 
-def _bring_up(db: sqlite3.Connection, file: str) -> None:
-    version = number(db, "PRAGMA user_version")
-    if version > VERSION:
-        raise SpecError(
-            f"the spool {file} was written by a newer Gossamer (its version is {version}, this one reads up to "
-            f"{VERSION}): update this node, or give it another folder"
-        )
-    if version == 0 and number(db, "SELECT count(*) FROM sqlite_master"):
-        raise SpecError(f"{file} is a database, but not a spool: move it away, or give the node another folder")
+def _bring_up(db: sqlite3.Connection, version: int) -> None:
     with transaction(db):
         for older in range(version or VERSION, VERSION):
             for statement in STEPS[older]:

@@ -61,7 +61,8 @@ class Spool:
 
     def done(self, ids: Sequence[EventId]) -> None:
         """Members have these: they need not be sent after a restart."""
-        self._courier.change(lambda store: store.later.hand_over(ids))
+        handed = tuple(ids)
+        self._courier.change(lambda store: store.later.hand_over(handed))
 
     async def outbox(self, limit: int, after: int = 0) -> list[Waiting]:
         """What still waits, oldest first, after the number of the last one read."""
@@ -144,7 +145,7 @@ class Spool:
 
     @property
     def trouble(self) -> GossamerError | None:
-        """Why the spool cannot be written just now; None: it can."""
+        """Why the last attempt to write failed; None: it did not."""
         return self._courier.writer.trouble
 
     def tune(self, keep_s: float, keep_bytes: int) -> None:

@@ -59,7 +59,8 @@ class Writer(Thread):
         self._tell([(self._ready, store, None)])
         try:
             while not self._finishing or self._backlog:
-                patience_s = AGAIN_S if self.trouble else store.retention.patience_s()
+                again = self.trouble is not None and store.pending()
+                patience_s = AGAIN_S if again else store.retention.patience_s()
                 self._round(store, list(self._gather(patience_s)))
             self._attempt(store, [], [])  # what the last round lost is noted
         finally:
@@ -92,10 +93,11 @@ class Writer(Thread):
             if type(job) is Change:
                 job.make(store)
         outcomes = self._write(store, accepts, keeps)
-        outcomes += [self._answer(store, job) for job in jobs if type(job) is Ask]
         self.kept_bytes += sum(job.size for job in keeps)
-        if outcomes:
+        if accepts:  # a long answer to somebody's question is not theirs to wait for
             self._tell(outcomes, sum(job.size for job in accepts))
+        if answers := [self._answer(store, job) for job in jobs if type(job) is Ask]:
+            self._tell(answers)
 
     def _write(self, store: Store, accepts: list[Accept], keeps: list[Keep]) -> list[Outcome]:
         work = accepts or keeps or store.pending()

@@ -1,0 +1,73 @@
+"""Cursors of named subscriptions and records of peers: written by and by, never going back."""
+
+import asyncio
+from pathlib import Path
+
+from gossamer.live.spool import Cursor
+from gossamer.live.spool.later import RECORDS_MAX
+from live.spool.spooling import spooling
+
+
+def test_a_cursor_advances_and_survives_a_restart(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            assert await spool.cursor("billing") is None
+            spool.advance("billing", 3, 7)
+            spool.advance("audit", 0, 0)
+            assert await spool.cursor("billing") == Cursor(3, 7)
+            spool.advance("billing", 5, 7)
+        async with spooling(tmp_path) as spool:
+            assert await spool.cursor("billing") == Cursor(5, 7)
+            assert await spool.cursor("audit") == Cursor(0, 0)
+
+    asyncio.run(scenario())
+
+
+def test_a_cursor_never_goes_back() -> None:
+    async def scenario() -> None:
+        async with spooling() as spool:
+            spool.advance("billing", 5, 9)
+            spool.advance("billing", 4, 6)
+            assert await spool.cursor("billing") == Cursor(5, 9)
+            spool.advance("billing", 2, 11)
+            assert await spool.cursor("billing") == Cursor(5, 11)
+
+    asyncio.run(scenario())
+
+
+def test_a_forgotten_name_begins_anew() -> None:
+    async def scenario() -> None:
+        async with spooling() as spool:
+            spool.advance("billing", 5, 9)
+            await spool.forget("billing")
+            assert await spool.cursor("billing") is None
+            spool.advance("billing", 1, 1)
+            assert await spool.cursor("billing") == Cursor(1, 1)
+
+    asyncio.run(scenario())
+
+
+def test_the_newest_record_of_a_peer_replaces_the_older(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            spool.remember(1, b"one")
+            spool.remember(2**63 - 1, b"two")
+            assert await spool.remembered() == [(1, b"one"), (2**63 - 1, b"two")]
+            spool.remember(1, b"one, moved")
+        async with spooling(tmp_path) as spool:
+            assert await spool.remembered() == [(2**63 - 1, b"two"), (1, b"one, moved")]
+
+    asyncio.run(scenario())
+
+
+def test_only_the_newest_records_are_kept() -> None:
+    async def scenario() -> None:
+        async with spooling() as spool:
+            for peer in range(RECORDS_MAX + 50):
+                spool.remember(peer, b"%d" % peer)
+                if peer % 100 == 0:
+                    await spool.remembered()
+            remembered = await spool.remembered()
+            assert [peer for peer, _ in remembered] == list(range(50, RECORDS_MAX + 50))
+
+    asyncio.run(scenario())
