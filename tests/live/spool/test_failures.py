@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import resource
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -161,6 +162,35 @@ def test_on_a_full_disk_deliveries_are_lost_and_a_reader_is_told(tmp_path: Path)
             items, lost = await read_all(spool)
             assert [each.place for each in items] == [1, 5]
             assert lost == [Lost(2, 3, ".soccer", 2), Lost(4, 4, ".tennis", 1)]
+
+    asyncio.run(scenario())
+
+
+@contextmanager
+def small_files() -> Iterator[None]:
+    """No file grows beyond 2 MiB: the system refuses to write, in the midst of a commit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_that_fails_during_a_commit_undoes_it_and_later_ones_work(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            await spool.accept([outgoing(1)])
+            with small_files():
+                with pytest.raises(TransportDown, match="look after the disk"):
+                    await spool.accept([outgoing(2, size=3 << 20)])
+                spool.keep([kept(1, size=3 << 20)])
+                assert (await spool.read(0)).lost == [Lost(1, 1, ".soccer", 1)]
+            await spool.accept([outgoing(3, size=3 << 20)])
+            assert spool.trouble is None
+        async with spooling(tmp_path) as spool:
+            assert await waiting(spool) == [1, 3]
+            assert (await spool.read(0)).lost == [Lost(1, 1, ".soccer", 1)]
 
     asyncio.run(scenario())
 
