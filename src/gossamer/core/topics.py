@@ -125,6 +125,10 @@ class Hierarchy:
         """Whether a subscriber of `wide` wants events of `narrow`."""
         return wide == narrow or wide in self.ancestors(narrow)
 
+    def joined_below(self, name: Topic) -> tuple[Topic, ...]:
+        """Topics that were given further super-topics and lie below this one, by whichever way."""
+        return tuple(each for each in self.further if each != name and self.includes(name, each))
+
     def nearest_populated(self, name: Topic, populated: Iterable[Topic]) -> tuple[Topic, ...]:
         """The super-communities events of this topic climb to when empty communities are skipped."""
         there = set(populated)

@@ -48,8 +48,8 @@ class Bodies:
         if len(digests) > 2 * REMEMBERED:
             for old in list(digests)[:REMEMBERED]:
                 del digests[old]
-        if (old := self.bodies.pop(event_id, None)) is not None:
-            self.size -= len(old)
+        if (before := self.bodies.pop(event_id, None)) is not None:
+            self.size -= len(before)
         self.bodies[event_id] = Body(digest, sealed)
         self.size += len(sealed)
         while self.size > self.bytes_max and len(self.bodies) > 1:

@@ -158,7 +158,9 @@ class HandOver:
             if now_s - entry.at_s < min(AGAIN_MAX_S, self.again_s * 2**entry.tries):
                 continue
             if now_us - entry.event.published_us > self.forget_after_s * 1e6:
-                log.warning("nobody took over %s on %s in time: it stays in the spool", event_id, entry.event.topic)
+                log.warning(
+                    "nobody took over %s on %s in %g s: given up", event_id, entry.event.topic, self.forget_after_s
+                )
                 self._finish(event_id)
                 continue
             entry.tries += 1

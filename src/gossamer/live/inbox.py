@@ -50,6 +50,7 @@ class Inbox:
     ) -> None:
         self.topic, self.hierarchy, self.shelf, self.last_place = topic, hierarchy, shelf, last_place
         self.name = name
+        self.subtrees = [topic, *hierarchy.joined_below(topic)]
         self.behind = after
         "The place up to which the spool has been read; None: memory holds everything since."
         self.items_max, self.bytes_max = items_max, bytes_max
@@ -63,8 +64,6 @@ class Inbox:
         "The highest place given to the reader."
         self._offered_before = offered
         self._outstanding: dict[int, bool] = {}
-        self._fresh = not name
-        "It begins where the spool begins: what went before is not missed."
         self._loop = asyncio.get_running_loop()
         self._wake: asyncio.Future[None] | None = None
         self._closed = False
@@ -192,15 +191,17 @@ class Inbox:
         """Reads on in the spool; says what retention has removed meanwhile."""
         assert self.shelf is not None
         assert self.behind is not None
-        page = await self.shelf.read(self.behind, [self.topic], REFILL_ITEMS, REFILL_BYTES)
-        if page.lost and not self._fresh:
-            lost = sum(each.count for each in page.lost)
+        page = await self.shelf.read(self.behind, self.subtrees, REFILL_ITEMS, REFILL_BYTES)
+        if page.lost:
+            lost = sum(each.events for each in page.lost)
             self.memory.append(Gap(lost, "the spool kept them no longer: give it a larger budget, or read faster"))
-        self._fresh = False
         for each in page.items:
             item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
             self.memory.append(item)
             self.size += len(item.payload)
+        if self.name and not page.items and not self._outstanding:
+            self.handed = max(self.handed, page.examined)  # nothing there for this reader: it is done with it
+            self.shelf.advance(self.name, self.handed, self.handed)
         self.behind = None if page.examined >= self.last_place() else page.examined
 
     async def ack(self, item: Delivery | Gap) -> None:

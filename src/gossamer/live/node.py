@@ -30,6 +30,9 @@ from gossamer.live.trust import Act, OpenTrust, Trust
 
 log = logging.getLogger("gossamer.node")
 
+MEMORY_BYTES = 64 << 20
+"Delivered events kept where the spool has no folder: that is memory."
+
 State: TypeAlias = Literal["new", "starting", "up", "closing", "closed"]
 
 
@@ -191,7 +194,8 @@ async def open_spool(config: Config) -> Spool | None:
     spool = config.spool
     if spool.durability == "off":
         return None
-    return await Spool.open(spool.folder, durability=spool.durability, keep_s=spool.keep_s, keep_bytes=spool.keep_bytes)
+    keep_bytes = spool.keep_bytes if spool.folder is not None else min(spool.keep_bytes, MEMORY_BYTES)
+    return await Spool.open(spool.folder, durability=spool.durability, keep_s=spool.keep_s, keep_bytes=keep_bytes)
 
 
 def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribute]:

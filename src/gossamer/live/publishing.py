@@ -79,12 +79,12 @@ class Publishing:
             raise TransportDown(f"{WAITING_MAX} publications wait already: await some before publishing more")
         if key is not None:
             if (same := self._keys.get((topic, key))) is not None:
-                return same
+                return asyncio.shield(same)
             future: Future[EventId] = self.loop.create_future()
             self._keys[topic, key] = future
-            future.add_done_callback(lambda _: self._keys.pop((topic, key), None))
+            future.add_done_callback(lambda _: self._keys.pop((topic, key), None))  # spooled: the spool knows the key
             self.loop.create_task(self._publish_once(topic, payload, attributes, key, future))
-            return future
+            return asyncio.shield(future)  # whoever stops waiting does not stop the event
         future = self.loop.create_future()
         self._enqueue(topic, payload, attributes, None, future)
         return future

@@ -75,7 +75,7 @@ class Readers:
             self.spool,
             self.last_place,
             name=name,
-            after=0 if from_start and self.spool is not None else None,
+            after=self.spool.first_place - 1 if from_start and self.spool is not None else None,
             ordered=ordered,
             items_max=self.items_max,
             bytes_max=self.bytes_max,

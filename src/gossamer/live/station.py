@@ -257,7 +257,7 @@ class Station:
         readers of this same node, is news to them."""
         seen = await spool.seen(REMEMBERED)
         outbox = await spool.outbox(REMEMBERED)
-        delivered = await spool.find([each.id for each in outbox])
+        delivered = await spool.delivered([each.id for each in outbox])
         news = {each.id for each in outbox if each.id not in delivered}
         return tuple(each for each in seen if each not in news), [each.sealed for each in outbox]
 

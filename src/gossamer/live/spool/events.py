@@ -67,6 +67,11 @@ class Events:
                 found[each] = row[0]
         return found
 
+    def delivered(self, ids: Iterable[EventId]) -> set[EventId]:
+        """Those of these events that have a place here."""
+        keys = {each: (each.publisher, each.incarnation, each.sequence) for each in ids}
+        return {each for each, key in keys.items() if self.db.execute(BODY, key).fetchone() is not None}
+
     def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
         """The oldest events, as a query for (at, at_us, size)."""
         query = "SELECT place AS at, at_us, length(sealed) AS size FROM events ORDER BY place LIMIT :limit"

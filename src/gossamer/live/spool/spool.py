@@ -95,6 +95,10 @@ class Spool:
         """The sealed bytes of those of these events that are here: the cache of recovery."""
         return await self._courier.ask(lambda store: store.events.find(ids))
 
+    async def delivered(self, ids: Sequence[EventId]) -> set[EventId]:
+        """Those of these events that were delivered here, and kept."""
+        return await self._courier.ask(lambda store: store.events.delivered(ids))
+
     async def seen(self, limit: int) -> list[EventId]:
         """The ids last delivered or published, newest last: what a new life must not deliver again."""
         return await self._courier.ask(lambda store: seen(store.db, limit))
