@@ -83,20 +83,10 @@ async def serve(daemons: Sequence[Daemon], ready: Callable[[], None]) -> None:
 
 
 async def _start(daemons: Sequence[Daemon]) -> None:
-    """All at once: they may be one another's seeds."""
-    async with asyncio.TaskGroup() as group:
-        started = [group.create_task(_started(each)) for each in daemons]
-    for each in started:
-        if (wrong := each.result()) is not None:
+    """All at once: they may be one another's seeds. What goes wrong is told once none of them is half way."""
+    for wrong in await asyncio.gather(*(each.start() for each in daemons), return_exceptions=True):
+        if wrong is not None:
             raise wrong
-
-
-async def _started(daemon: Daemon) -> GossamerError | None:
-    try:
-        await daemon.start()
-    except GossamerError as wrong:
-        return wrong
-    return None
 
 
 @contextlib.contextmanager
