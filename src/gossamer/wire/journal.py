@@ -269,5 +269,5 @@ class Givens:
 def read_settings(entry: Entry) -> Settings:
     try:
         return _settings.decode(entry.given)
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+    except (msgspec.DecodeError, UnicodeDecodeError, Misuse) as wrong:
         raise SpecError(f"it holds no settings: {wrong}") from wrong
