@@ -76,6 +76,8 @@ class Hearing:
 
     def _introduce(self, link: Link, records: list[bytes]) -> None:
         for data in records:
+            if link.closed:
+                return
             if self.book.holds(data):
                 continue
             if not link.checks.take(time.monotonic()):
@@ -123,6 +125,8 @@ class Hearing:
         if batch.copies:
             self._copies(link, batch)
         for raw in batch.messages:
+            if link.closed:
+                return  # for what came before
             self.message(link, raw)
 
     def _copies(self, link: Link, batch: Batch) -> None:
@@ -136,6 +140,8 @@ class Hearing:
             if digests.get(event_id) == copy.digest or self._known_otherwise(event_id):
                 known.append(event_id)
             elif not self._news(link, copy, body):
+                if link.closed:
+                    break
                 continue
             if event_id.publisher == peer:
                 straight.append((event_id.incarnation, event_id.sequence))
