@@ -105,6 +105,7 @@ def _limits(station: Station, old: Config, new: Config) -> None:
 def _timeouts(station: Station, old: Config, new: Config) -> None:
     board, timeouts = station.board, new.timeouts
     station.transport.handshake_s = timeouts.handshake_s
+    station.handover.again_s = timeouts.ack_s
     board.dial_s, board.handshake_s, board.idle_s = timeouts.dial_s, timeouts.handshake_s, timeouts.idle_s
 
 
