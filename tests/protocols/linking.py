@@ -37,6 +37,9 @@ class Fixed:
     def about(self, topic: Topic) -> list[Peer]:
         return self.members
 
+    def sure(self, topic: Topic) -> list[Peer]:
+        return self.members
+
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         return [self.members[i] for i in distinct(key, len(self.members), k)]
 
@@ -52,7 +55,7 @@ class One:
 
     def __init__(self, topic: Topic = ".a.b.c", hierarchy: Hierarchy | None = None, **changes: float) -> None:
         self.topic = topic
-        self.params = Params(small=100, **{"rotation": 0.0, **changes})  # type: ignore[arg-type]
+        self.params = Params(small=100, **{"rotation": 0.0, "probes": 1, **changes})  # type: ignore[arg-type]
         self.node = Stack(1, 1, hierarchy or Hierarchy(), Seen())
         self.search = Finding()
         self.links = Links(self.node, Fixed([2, 3, 4, 5]), self.search, lambda topic: self.params)
@@ -75,9 +78,16 @@ class One:
         return self.take(Fired(timer.timer))
 
     def found(self, topic: Topic, *peers: Peer) -> None:
+        """The search names these, and they say that they are there."""
         for hearer in self.search.found:
             hearer(topic, peers)
-        self.node.out.take()
+        self.timers += [effect for effect in self.node.out.take() if type(effect) is SetTimer]
+        for tables in self.links.by_topic.values():
+            for table in tables.values():
+                if table.checking:
+                    for peer in table.entries:
+                        self.hear(peer, Alive(table.nonce))
+                    self.fire(Check)
 
     def table(self, above: Topic = ".a.b") -> Table:
         return self.links.by_topic[self.topic][above]

@@ -108,7 +108,7 @@ def test_one_member_that_knows_the_way_up_makes_every_joiner_know_it() -> None:
     def make(me: Peer) -> Stack:
         node = dynamic_node(me, 1, params=Params.camcast())
         links = layer(node, Links)
-        links.search = Silent()  # type: ignore[assignment]
+        links.finding.search = Silent()  # type: ignore[assignment]
         return node
 
     town = Town(1, make=make)

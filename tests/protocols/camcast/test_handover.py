@@ -18,8 +18,9 @@ from gossamer.core.machine import (
 )
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols.camcast.finding import Widen
 from gossamer.protocols.camcast.handover import OUTLETS_MAX, Handover
-from gossamer.protocols.camcast.links import Links, Widen
+from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.search.messages import AnsContact, ReqContact

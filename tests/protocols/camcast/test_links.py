@@ -1,8 +1,10 @@
 """FIND_SUPER_CONTACT: how a node finds its way up, and how it passes that on."""
 
+from gossamer.core.machine import Started
 from gossamer.core.topics import Hierarchy
-from gossamer.protocols.camcast.links import Widen
-from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.finding import Widen
+from gossamer.protocols.camcast.links import Check, Keep
+from gossamer.protocols.camcast.messages import Alive, Contacts, Probe
 from protocols.linking import One, sent
 
 
@@ -87,10 +89,28 @@ def test_a_greeting_carries_the_way_up_and_nothing_is_sent_before_one_is_known()
     assert sent(one.node.out.take(), Contacts) == [(9, Contacts(".a.b.c", ".a.b", ".a.b", (30, 31)))]
 
 
-def test_what_one_node_finds_it_tells_a_few_of_its_community() -> None:
+def test_what_one_node_finds_it_tells_a_few_of_its_community_once_it_has_answered() -> None:
     one = One()
     for hearer in one.search.found:
-        hearer(".a.b", [30])
-    told = sent(one.node.out.take(), Contacts)
+        hearer(".a.b", [30, 31])
+    effects = one.take(Started())
+    assert [peer for peer, _ in sent(effects, Probe)] == [30, 31]
+    assert not sent(effects, Contacts)
+    assert one.links.tables(".a.b.c") == [[30, 31]]  # events go there meanwhile
+    one.hear(30, Alive(one.table().nonce))
+    told = sent(one.fire(Check), Contacts)
     assert len(told) == 3
     assert {peer for peer, _ in told} <= {2, 3, 4, 5}
+    assert {message.peers for _, message in told} == {(30,)}  # type: ignore[attr-defined]
+
+
+def test_nobody_is_told_of_a_link_that_owes_two_answers() -> None:
+    one = One(probes=16)
+    one.found(".a.b", 30, 31)
+    one.fire(Keep)
+    one.hear(30, Alive(one.table().nonce))
+    one.fire(Check)
+    one.links.greet(9, ".a.b.c")
+    ((_, contacts),) = sent(one.node.out.take(), Contacts)
+    assert contacts.peers == (30,)  # type: ignore[attr-defined]
+    assert one.links.finding.known_in(".a.b") == [30]

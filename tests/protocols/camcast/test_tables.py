@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Fired, PeerDown, Subscribe, Unsubscribe
@@ -77,14 +78,71 @@ def test_a_link_that_answers_again_is_live_again() -> None:
     assert one.links.tables(".a.b.c") == [[30, 31, 32]]
 
 
-def test_a_link_that_came_after_the_probes_went_out_is_not_judged_by_them() -> None:
+def test_a_link_is_probed_again_and_again_before_it_has_failed() -> None:
+    one = One(probes=16)
+    one.found(".a.b", 30, 31, 32)
+    one.fire(Keep)
+    one.hear(30, Alive(one.table().nonce))
+    for _ in range(15):
+        assert [peer for peer, _ in sent(one.fire(Check), Probe)] == [31, 32]
+        assert one.links.tables(".a.b.c") == [[30, 31, 32]]
+    one.hear(32, Alive(one.table().nonce))
+    assert [message.failed for _, message in sent(one.fire(Check), Contacts)] == [(31,)] * 3  # type: ignore[attr-defined]
+    assert one.links.tables(".a.b.c") == [[30, 32]]
+    assert one.now_us <= 5 * one.params.keep_every_us
+
+
+def test_while_some_are_probed_again_no_second_check_begins_and_one_that_failed_is_asked_only_once() -> None:
+    one = One(probes=16)
+    one.found(".a.b", 30, 31, 32)
+    one.take(PeerDown(30))
+    probed = [peer for peer, _ in sent(one.fire(Keep), Probe)]
+    assert probed == [30, 31, 32]
+    assert not sent(one.fire(Keep), Probe)
+    assert [peer for peer, _ in sent(one.fire(Check), Probe)] == [31, 32]
+
+
+def test_a_link_that_says_it_left_the_community_has_failed_at_once() -> None:
+    one = One(probes=16)
+    one.found(".a.b", 30, 31)
+    one.fire(Keep)
+    one.hear(30, Alive(one.table().nonce, here=False))
+    assert one.links.tables(".a.b.c") == [[31]]
+    one.hear(31, Alive(one.table().nonce))
+    one.fire(Check)
+    assert one.links.tables(".a.b.c") == [[31]]
+
+
+def test_an_answer_that_comes_after_the_judgement_still_counts() -> None:
     one = One()
+    one.found(".a.b", 30, 31)
+    one.checked(30)
+    assert one.links.tables(".a.b.c") == [[30]]
+    one.hear(31, Alive(one.table().nonce))
+    assert one.links.tables(".a.b.c") == [[30, 31]]
+
+
+def test_every_node_probes_its_own_links_now_and_then_however_rarely_it_is_elected() -> None:
+    one = One(electors=0.0)
+    one.params = replace(one.params, small=0)
+    one.found(".a.b", 30)
+    probes = [len(sent(one.fire(Keep), Probe)) for _ in range(2)]
+    probes += [len(sent(one.checked(30), Probe))]
+    assert probes == [0, 0, 0]
+    assert one.table().unchecked == 0
+
+
+def test_a_link_that_comes_while_others_are_probed_is_probed_too_and_judged_by_its_own_silence() -> None:
+    one = One(probes=2)
     one.found(".a.b", 30, 31)
     one.fire(Keep)
     one.hear(30, Alive(one.table().nonce))
-    one.hear(2, Contacts(".a.b.c", ".a.b", ".a.b", (40,)))
+    one.fire(Check)
+    assert sent(one.hear(2, Contacts(".a.b.c", ".a.b", ".a.b", (40,))), Probe)
     one.fire(Check)
     assert one.links.tables(".a.b.c") == [[30, 40]]
+    one.fire(Check)
+    assert one.links.tables(".a.b.c") == [[30]]
 
 
 def test_without_a_live_link_the_search_starts_again() -> None:
@@ -134,10 +192,10 @@ def test_hearsay_of_a_failure_leads_to_a_probe_not_to_belief_and_not_to_two() ->
     assert not sent(one.hear(3, gossip), Probe)
 
 
-def test_only_members_answer_probes_and_requests_for_members() -> None:
+def test_only_members_say_yes_to_probes_and_answer_requests_for_members() -> None:
     one = One()
     assert sent(one.hear(9, Probe(7, ".a.b.c")), Alive) == [(9, Alive(7))]
-    assert one.hear(9, Probe(7, ".a")) == []
+    assert sent(one.hear(9, Probe(7, ".a")), Alive) == [(9, Alive(7, here=False))]
     assert one.hear(9, NewProcess(".a", ".a.b", ".a", 2)) == []
 
 

@@ -28,7 +28,7 @@ def test_beats_drop_the_dead_from_every_view() -> None:
     town = town_of(30)
     for peer in range(10):
         town.world.crash(peer)
-    town.run(13)
+    town.run(18)
     assert not any(other < 10 for peer in range(10, 30) for other in town.scamp(peer).about("."))
     assert components(town.views(".")) == 1
 
@@ -43,7 +43,7 @@ def test_leases_drop_the_dead_where_no_beat_would() -> None:
     town.run(21)
     for peer in range(5, 20):
         view = town.scamp(peer).views["."]
-        view.expire(town.world.now_us, rare)
+        view.expire(town.world.now_us)
         assert not any(other < 5 for other in view.held)
 
 

@@ -13,7 +13,7 @@ from gossamer.core.machine import (
     Tune,
     Unsubscribe,
 )
-from gossamer.protocols.scamp.layer import Patience, Renew, Tick
+from gossamer.protocols.scamp.layer import Again, Patience, Renew, Tick
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.search.messages import AnsContact
@@ -148,6 +148,72 @@ def test_a_beat_is_answered_and_tells_that_we_are_held() -> None:
     assert sent(one.hear(5, Beat(".")), Here) == [(5, Here("."))]
     assert one.scamp.about(".") == [5]
     assert one.held == []
+
+
+def test_who_does_not_answer_a_beat_is_asked_again_within_it_and_dropped_after_sixteen_questions() -> None:
+    one = One(2, 3)
+    for beat in range(4):
+        assert [peer for peer, _ in sent(one.fire(Tick), Beat)] == [2, 3]
+        one.hear(2, Here("."))
+        for _ in range(3):
+            assert [peer for peer, _ in sent(one.fire(Again), Beat)] == [3], beat
+        assert one.held == [2, 3]
+    one.fire(Tick)
+    assert one.held == [2]
+
+
+def test_where_everybody_answers_nobody_is_asked_twice() -> None:
+    one = One(2, 3)
+    one.fire(Tick)
+    one.hear(2, Here("."))
+    one.hear(3, Here("."))
+    assert one.fire(Again) == []
+
+
+def test_one_answer_clears_all_doubt() -> None:
+    one = One(2)
+    for _ in range(8):
+        one.fire(Tick)
+        one.fire(Again)
+        one.fire(Again)
+        one.hear(2, Here("."))
+    assert one.held == [2]
+
+
+def test_who_owes_two_answers_or_two_beats_is_kept_but_named_to_nobody() -> None:
+    one = One(2, 3)
+    one.hear(5, Beat("."))
+    one.fire(Tick)
+    one.hear(2, Here("."))
+    one.fire(Again)
+    assert {*one.scamp.named(".")} == {2, 5}
+    one.fire(Tick)
+    one.hear(2, Here("."))
+    one.hear(3, Here("."))
+    assert {*one.scamp.named(".")} == {2, 3}
+    assert {*one.scamp.about(".")} == {2, 3, 5}
+
+
+def test_a_holder_is_forgotten_when_five_beats_go_by_without_one_of_its_own() -> None:
+    one = One()
+    one.hear(5, Beat("."))
+    for _ in range(4):
+        one.fire(Tick)
+    assert one.scamp.about(".") == [5]
+    one.hear(5, Beat("."))
+    for _ in range(4):
+        one.fire(Tick)
+    assert one.scamp.about(".") == [5]
+    one.fire(Tick)
+    assert one.scamp.about(".") == []
+
+
+def test_a_node_that_wakes_up_late_asks_before_it_drops_anybody() -> None:
+    one = One(2, 3)
+    one.hear(5, Beat("."))
+    one.now_us += 50 * SECOND_US  # its leases still hold
+    one.fire(Tick)
+    assert one.scamp.about(".") == [2, 3, 5]
 
 
 def test_a_peer_given_up_by_the_transport_is_forgotten() -> None:

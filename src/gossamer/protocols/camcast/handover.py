@@ -27,14 +27,14 @@ class Handover(Layer):
         super().__init__(node)
         self.links = links
         self.outlets: dict[Topic, None] = {}
-        links.linked.append(self.on_linked)
+        links.finding.linked.append(self.on_linked)
         node.outside = self
 
     def publish(self, event: Event) -> bool:
         self.use(event.topic)
         chosen = self.chosen(event)
         if not chosen:
-            self.links.find_again(event.topic)
+            self.links.finding.find_again(event.topic)
             return False
         carried = Carried(event)
         if not self.node.knows(event.id):

@@ -23,9 +23,10 @@ class Probe(Struct, frozen=True, tag="camcast.probe"):
 
 
 class Alive(Struct, frozen=True, tag="camcast.alive"):
-    """Yes."""
+    """I am there; and in that community, unless not `here`."""
 
     nonce: int
+    here: bool = True
 
 
 class NewProcess(Struct, frozen=True, tag="camcast.new_process"):

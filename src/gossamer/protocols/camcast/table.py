@@ -4,6 +4,10 @@ from collections.abc import Sequence
 
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
+from gossamer.parts.liveness import Unanswered
+
+UNUSED = -1
+"No probe carries this nonce."
 
 
 class Table:
@@ -19,43 +23,66 @@ class Table:
         self.wanted: list[Topic] = []  # the search's present scope; empty: no search under way
         self.generation = 0
         self.wait_us = 0
-        self.nonce = 0
+        self.nonce = UNUSED
         self.checking = False
-        self.probed: tuple[Peer, ...] = ()
-        self.answered: dict[Peer, None] = {}
+        self.unchecked = 0
+        "Times the table was looked after since its entries were last probed."
+        self.unanswered = Unanswered()
+        self.confirmed: dict[Peer, None] = {}  # entries that answered since they came
+        self.news = False
+        "Whether an entry was confirmed that the community was not told of yet."
 
     def live(self) -> list[Peer]:
         return [peer for peer in self.entries if peer not in self.failed]
+
+    def sure(self) -> list[Peer]:
+        """Live entries that answered, and did not just fail to: whom this node may name to others."""
+        return self.unanswered.sure(peer for peer in self.live() if peer in self.confirmed)
 
     def merge(self, found: Topic, peers: Sequence[Peer], most: int) -> bool:
         """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything."""
         before = (self.found, tuple(self.entries))
         if found != self.found:
-            self.found, self.entries, self.failed = found, [], {}
+            self.found, self.entries, self.failed, self.confirmed = found, [], {}, {}
+            self.nonce, self.checking = UNUSED, False
         self.trim(most)
         fresh = [peer for peer in dict.fromkeys(peers) if peer not in self.entries]
         for peer in fresh:
             stale = next((old for old in self.entries if old in self.failed), None)
             if stale is not None and len(self.entries) >= most:
-                self.entries.remove(stale)
-                del self.failed[stale]
+                self.remove(stale)
             if len(self.entries) < most:
                 self.entries.append(peer)
         return (self.found, tuple(self.entries)) != before
 
+    def remove(self, peer: Peer) -> None:
+        self.entries.remove(peer)
+        self.failed.pop(peer, None)
+        self.confirmed.pop(peer, None)
+
     def trim(self, most: int) -> None:
         """Drops what exceeds `most`, failed entries first: `links` may be lowered while running."""
         if len(self.entries) > most:
-            kept = [*self.live(), *(peer for peer in self.entries if peer in self.failed)][:most]
-            self.entries = kept
-            self.failed = {peer: None for peer in self.failed if peer in kept}
+            for peer in [*self.live(), *(peer for peer in self.entries if peer in self.failed)][most:]:
+                self.remove(peer)
 
-    def judge(self) -> list[Peer]:
-        """Who was probed and kept silent has failed, who answered has not, who came since is not judged.
+    def heard(self, peer: Peer, here: bool) -> bool:
+        """An entry answered; one that is no member any more has failed. True: it had failed, and is live again."""
+        self.unanswered.heard(peer)
+        if not here:
+            self.failed[peer] = None
+            return False
+        self.news = self.news or peer not in self.confirmed
+        self.confirmed[peer] = None
+        had_failed = peer in self.failed
+        self.failed.pop(peer, None)
+        return had_failed
 
-        Says who failed only now."""
-        silent = [peer for peer in self.entries if peer in self.probed and peer not in self.answered]
-        newly_failed = [peer for peer in silent if peer not in self.failed]
-        unjudged = [peer for peer in self.failed if peer not in self.probed]
-        self.failed = dict.fromkeys([*silent, *unjudged])
+    def judge(self, probes: int) -> list[Peer]:
+        """Live entries probed so many times in vain have failed; who came since the probes went out is not judged.
+
+        Says who failed."""
+        lost = self.unanswered.lost(probes)
+        newly_failed = [peer for peer in self.live() if peer in lost]
+        self.failed.update(dict.fromkeys(newly_failed))
         return newly_failed

@@ -104,14 +104,13 @@ class Keeping(Layer):
         """Puts a peer into the view, or extends its stay there, and tells it."""
         if peer not in view.held and len(view.held) >= self.params(topic).view_max:
             return
-        now_us = self.node.now_us
-        view.held[peer] = Held(number, now_us + lease_us, now_us)
+        view.held[peer] = Held(number, self.node.now_us + lease_us)
         self.out.send([peer], Kept(topic))
         self.greet(peer, topic)
 
     def on_kept(self, peer: Peer, kept: Kept) -> None:
         if view := self.member(peer, kept.topic):
-            view.holds_us(peer, self.node.now_us, self.params(kept.topic).view_max)
+            view.holds_us(peer, self.params(kept.topic).view_max)
 
     def on_gone(self, peer: Peer, gone: Gone) -> None:
         view = self.views.get(gone.topic)

@@ -54,6 +54,15 @@ class Tick(Struct, frozen=True):
     life: int
 
 
+class Again(Struct, frozen=True):
+    """Timer: whoever has not answered the last beat is asked again. Stale after the community was left."""
+
+    topic: Topic
+    life: int
+    left: int
+    "Times before the next beat, this one included."
+
+
 class Scamp(Layer):
     """The members of each community this node is in."""
 
@@ -73,6 +82,7 @@ class Scamp(Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
             Accept: self.on_accept,
+            Again: self.on_again,
             Beat: self.on_beat,
             Here: self.on_here,
             Patience: self.on_patience,
@@ -91,6 +101,11 @@ class Scamp(Layer):
         view = self.views.get(topic)
         return view.known() if view else []
 
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        """Those of them that gave a sign of life lately."""
+        view = self.views.get(topic)
+        return view.sure() if view else []
+
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         known = self.about(topic)
         return [*known] if k >= len(known) else [known[i] for i in distinct(key, len(known), k)]
@@ -107,7 +122,7 @@ class Scamp(Layer):
     def named(self, topic: Topic) -> list[Peer]:
         """Members to name to those who search, in ever another order: the same few should not serve all newcomers."""
         key = self.keeping.fresh_key(JOIN)
-        return sorted(self.about(topic), key=lambda peer: draw(key, peer))
+        return sorted(self.sure(topic), key=lambda peer: draw(key, peer))
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -213,11 +228,26 @@ class Scamp(Layer):
             return
         params = self.params_of(timer.topic)
         self.out.timer(params.beat_every_us, timer)
-        view.expire(self.node.now_us, params.beats_missed * params.beat_every_us)
-        self.out.send(view.held, Beat(timer.topic))
+        view.expire(self.node.now_us)
+        view.give_up(params.beats_missed * params.asks_per_beat)
+        view.forget_holders(params.beats_missed)
+        self.beat(timer.topic, view, [*view.held], params.asks_per_beat - 1)
         if view.phase == "settled" and self.lost_touch(timer.topic, view):
             view.lease_us = params.first_lease_us
             self.seek(timer.topic, view)
+
+    def beat(self, topic: Topic, view: View, peers: Sequence[Peer], again: int) -> None:
+        """Asks for a sign of life, and those who give none `again` so many times before the next beat."""
+        view.unanswered.asked(peers)
+        self.out.send(peers, Beat(topic))
+        if again and peers:
+            params = self.params_of(topic)
+            self.out.timer(max(1, params.beat_every_us // params.asks_per_beat), Again(topic, view.life, again))
+
+    def on_again(self, timer: Again) -> None:
+        view = self.views.get(timer.topic)
+        if view is not None and view.life == timer.life:
+            self.beat(timer.topic, view, view.unanswered.silent(view.held), timer.left - 1)
 
     def lost_touch(self, topic: Topic, view: View) -> bool:
         """Isolated (nobody's beat is heard), holding nobody, or held by fewer than half as many as should be."""
@@ -231,12 +261,11 @@ class Scamp(Layer):
         if view is None:
             return
         view.beaten_us = self.node.now_us
-        view.holds_us(peer, self.node.now_us, self.params_of(beat.topic).view_max)
-        view.heard(peer, self.node.now_us)
+        view.holds_us(peer, self.params_of(beat.topic).view_max)
         self.out.send([peer], Here(beat.topic))
         if chance(self.keeping.fresh_key(TICK), 0) * GREET_EVERY < 1:
             self.keeping.greet(peer, beat.topic)
 
     def on_here(self, peer: Peer, here: Here) -> None:
         if view := self.views.get(here.topic):
-            view.heard(peer, self.node.now_us)
+            view.unanswered.heard(peer)

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
+from gossamer.parts.liveness import DOUBTFUL, Unanswered
 from gossamer.protocols.scamp.params import Params
 
 Phase: TypeAlias = Literal["asking", "joining", "settled"]
@@ -18,8 +19,6 @@ class Held(Struct):
     "The subscription it came with; 0: it came without one."
     until_us: int
     "When its lease ends."
-    heard_us: int
-    "The last sign of life."
 
 
 class View:
@@ -28,7 +27,8 @@ class View:
     def __init__(self, life: int, now_us: int, params: Params) -> None:
         self.life = life
         self.held: dict[Peer, Held] = {}
-        self.holders: dict[Peer, int] = {}  # the in-view: when each was last heard
+        self.unanswered = Unanswered()
+        self.holders: dict[Peer, int] = {}  # the in-view: how many of our beats ago each was last heard
         self.beaten_us = now_us
         # our own subscription
         self.phase: Phase = "asking"
@@ -45,26 +45,46 @@ class View:
         """Every member known: those held, then those that hold us."""
         return [*self.held, *(peer for peer in self.holders if peer not in self.held)]
 
+    def sure(self) -> list[Peer]:
+        """Those of them that gave a sign of life lately: whom this node may name to others."""
+        return [
+            *self.unanswered.sure(self.held),
+            *(peer for peer, missed in self.holders.items() if missed < DOUBTFUL and peer not in self.held),
+        ]
+
     def others(self, besides: Peer) -> list[Peer]:
         return [peer for peer in self.held if peer != besides]
 
-    def holds_us(self, peer: Peer, now_us: int, most: int) -> None:
+    def holds_us(self, peer: Peer, most: int) -> None:
         """Notes a holder; when there are too many, the one silent for longest is forgotten."""
         self.holders.pop(peer, None)
-        self.holders[peer] = now_us
+        self.holders[peer] = 0
         if len(self.holders) > most:
             del self.holders[next(iter(self.holders))]
-
-    def heard(self, peer: Peer, now_us: int) -> None:
-        if held := self.held.get(peer):
-            held.heard_us = now_us
 
     def drop(self, peer: Peer) -> None:
         self.held.pop(peer, None)
         self.holders.pop(peer, None)
+        self.unanswered.heard(peer)
 
-    def expire(self, now_us: int, silence_us: int) -> None:
-        """Drops what outlived its lease, and the silent."""
-        since = now_us - silence_us
-        self.held = {p: held for p, held in self.held.items() if held.until_us > now_us and held.heard_us >= since}
-        self.holders = {peer: heard_us for peer, heard_us in self.holders.items() if heard_us >= since}
+    def expire(self, now_us: int) -> None:
+        """Drops what outlived its lease."""
+        for peer in [peer for peer, held in self.held.items() if held.until_us <= now_us]:
+            del self.held[peer]
+            self.unanswered.heard(peer)
+
+    def give_up(self, asks: int) -> list[Peer]:
+        """Drops whoever was asked so many times in vain. Says whom."""
+        lost = self.unanswered.lost(asks)
+        for peer in lost:
+            self.held.pop(peer, None)
+            self.unanswered.heard(peer)
+        return lost
+
+    def forget_holders(self, beats: int) -> list[Peer]:
+        """Forgets holders that let more than so many of our beats go by without one of their own. Says whom."""
+        self.holders = {peer: missed + 1 for peer, missed in self.holders.items()}
+        quiet = [peer for peer, missed in self.holders.items() if missed > beats]
+        for peer in quiet:
+            del self.holders[peer]
+        return quiet

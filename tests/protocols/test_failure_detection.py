@@ -1,0 +1,117 @@
+"""Who is alive stays in every table, however much the network loses; who is dead leaves them all, soon."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import SECOND_US
+from gossamer.core.topics import Topic
+from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.table import Table
+from gossamer.protocols.scamp.params import Params as ScampParams
+from gossamer.protocols.scamp.view import View
+from protocols.dynamics import Town, populated
+
+SCAMP, CAMCAST = ScampParams(), Params.live()
+
+
+class Evictions:
+    """Notes whom nodes give up for silence; leases that end, links that rotate and members that left are none."""
+
+    def __init__(self, town: Town, patch: pytest.MonkeyPatch) -> None:
+        self.town = town
+        self.false: list[str] = []
+        self.watch(patch, View, "give_up", lambda view, peer: self.judge_view(view, peer, held=True))
+        self.watch(patch, View, "forget_holders", lambda view, peer: self.judge_view(view, peer, held=False))
+        self.watch(patch, Table, "judge", self.judge_link)
+
+    def watch(self, patch: pytest.MonkeyPatch, kind: type, name: str, judge: Callable[[Any, Peer], None]) -> None:
+        plain = getattr(kind, name)
+
+        def watched(table: Any, most: int) -> list[Peer]:
+            gone: list[Peer] = plain(table, most)
+            for peer in gone:
+                judge(table, peer)
+            return gone
+
+        patch.setattr(kind, name, watched)
+
+    def judge_view(self, view: View, peer: Peer, held: bool) -> None:
+        owner, topic = next(
+            (owner, topic)
+            for owner in self.town.world.up
+            for topic, each in self.town.scamp(owner).views.items()
+            if each is view
+        )
+        if peer not in self.town.members(topic):
+            return
+        if held:
+            self.false.append(f"{owner} dropped {peer} from its view of {topic}")
+        elif owner in self.town.view(peer, topic):
+            self.false.append(f"{owner} forgot that {peer} holds it in {topic}")
+
+    def judge_link(self, table: Table, peer: Peer) -> None:
+        if table.found is not None and peer in self.town.members(table.found):
+            self.false.append(f"a link to {peer} in {table.found} was taken for dead")
+
+
+def entries(town: Town, dead: list[Peer]) -> Iterator[str]:
+    """Where a dead process still stands."""
+    for peer in town.world.up:
+        for topic, view in town.scamp(peer).views.items():
+            yield from (f"{gone} in the view of {peer}, {topic}" for gone in dead if gone in view.held)
+            yield from (f"{gone} holds {peer}, {topic}" for gone in dead if gone in view.holders)
+        for topic, tables in town.links(peer).by_topic.items():
+            linked = [other for table in tables.values() for other in table.live()]
+            yield from (f"{gone} is a link of {peer} from {topic}" for gone in dead if gone in linked)
+
+
+def check_the_living(sizes: dict[Topic, int], seconds: float, patch: pytest.MonkeyPatch, loss: float = 0.1) -> None:
+    town = populated(sizes, settle=30, params=CAMCAST, loss=loss)
+    evictions = Evictions(town, patch)
+    town.run(seconds)
+    assert evictions.false == []
+
+
+def check_the_dead(sizes: dict[Topic, int], every: int) -> None:
+    """Every so-manieth process crashes; nobody tells. One clock's ten intervals, then the other's."""
+    town = populated(sizes, settle=30, params=CAMCAST, loss=0.1)
+    dead = [peer for peer in town.world.up if peer % every == 0]
+    for peer in dead:
+        town.world.crash(peer)
+    assert [*entries(town, dead)]
+    town.run(10 * CAMCAST.keep_every_us / SECOND_US)
+    assert not [each for each in entries(town, dead) if "link" in each]
+    town.run(10 * (SCAMP.beat_every_us - CAMCAST.keep_every_us) / SECOND_US)
+    assert not [*entries(town, dead)]
+
+
+def test_at_ten_per_cent_loss_no_live_process_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_the_living({".": 3, ".d": 7, ".d.g": 14}, 300, monkeypatch)
+
+
+@pytest.mark.slow
+def test_a_hundred_processes_lose_nobody_in_an_hour_at_ten_per_cent_loss(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_the_living({".": 10, ".d": 30, ".d.g": 60}, 3600, monkeypatch)
+
+
+def test_the_watch_would_notice(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AssertionError, match=r"forgot that|dropped|taken for dead"):
+        check_the_living({".": 5}, 200, monkeypatch, loss=0.7)
+
+
+@pytest.mark.parametrize("every", [7, 3])
+def test_the_dead_leave_every_table_within_ten_intervals(every: int) -> None:
+    check_the_dead({".": 10, ".d": 30, ".d.g": 60}, every)
+
+
+def test_a_network_that_is_away_for_three_beats_costs_nobody_its_place() -> None:
+    town = populated({".": 6}, params=CAMCAST)
+    before = {*town.scamp(3).about(".")}
+    town.network.split([3], [peer for peer in range(6) if peer != 3])
+    town.run(3 * SCAMP.beat_every_us / SECOND_US)
+    town.network.heal()
+    town.run(1)
+    assert before <= {*town.scamp(3).about(".")}
