@@ -113,7 +113,7 @@ class Office:
     def revoke(self, data: bytes, link: Link | None = None) -> None:
         """Takes a list of revoked keys, shuts its nodes out, and passes it on to everybody linked."""
         before, known = self.trust.revocations()
-        if data == known:
+        if before and data == known:
             return
         if link is not None and not link.checks.take(time.monotonic()):
             link.decline("too many records")

@@ -101,10 +101,13 @@ class Keeping(Layer):
             self.out.send([self.one_of(others)], replace(forward, hops=hops))
 
     def hold(self, topic: Topic, view: View, peer: Peer, number: int, lease_us: int) -> None:
-        """Puts a peer into the view, or extends its stay there, and tells it."""
-        if peer not in view.held and len(view.held) >= self.params(topic).view_max:
+        """Puts a peer into the view, or extends its stay there, and tells it. Others speak for it, so nothing they say
+        shortens its stay."""
+        held = view.held.get(peer)
+        if held is None and len(view.held) >= self.params(topic).view_max:
             return
-        view.held[peer] = Held(number, self.node.now_us + lease_us)
+        until_us = self.node.now_us + lease_us
+        view.held[peer] = Held(number, until_us if held is None else max(until_us, held.until_us))
         self.out.send([peer], Kept(topic))
         self.greet(peer, topic)
 
