@@ -16,7 +16,7 @@ from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.finding import Finder, Finding
-from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Contacts, NewProcess, Probe
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.table import Table
 
@@ -185,7 +185,7 @@ class Links(Layer):
             return
         key = self.node.key(LINKS, fold(self.node.now_us, peer))
         others = [other for other in self.members.sure(request.topic) if other != peer]
-        named = tuple(others[i] for i in distinct(key, len(others), request.count))
+        named = tuple(others[i] for i in distinct(key, len(others), min(request.count, PEERS_MAX)))
         answer = Contacts(request.below, request.above, request.topic, named, rotate=request.rotate)
         self.out.send([peer], answer)
 
@@ -221,4 +221,6 @@ class Links(Layer):
 
     def greet_with(self, peers: Sequence[Peer], topic: Topic, table: Table, failed: tuple[Peer, ...] = ()) -> None:
         if table.found is not None:
-            self.out.send(peers, Contacts(topic, table.above, table.found, tuple(table.sure()), failed))
+            self.out.send(
+                peers, Contacts(topic, table.above, table.found, tuple(table.sure()[:PEERS_MAX]), failed[:PEERS_MAX])
+            )

@@ -1,12 +1,15 @@
 """What CAMCAST nodes say to each other."""
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gossamer.core.events import Carried
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
+
+PEERS_MAX = 256
+"Members named in one message."
 
 
 class Carry(Struct, frozen=True, tag="camcast.carry"):
@@ -45,8 +48,8 @@ class Contacts(Struct, frozen=True, tag="camcast.contacts"):
     below: Topic
     above: Topic
     topic: Topic
-    peers: tuple[Peer, ...]
-    failed: tuple[Peer, ...] = ()
+    peers: Annotated[tuple[Peer, ...], Meta(max_length=PEERS_MAX)]
+    failed: Annotated[tuple[Peer, ...], Meta(max_length=PEERS_MAX)] = ()
     rotate: bool = False
 
 
