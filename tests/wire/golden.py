@@ -79,7 +79,7 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x86\xa4type\xabscamp.marks\xa5topic\xa2.a\xa5epoch\x01\xa6packed\xc4\x04\0\0\0\1\xa4last\xc0\xa6answer\xc3",
     ),
     (Probe(1, ".a"), b"\x83\xa4type\xadcamcast.probe\xa5nonce\x01\xa5topic\xa2.a"),
-    (Alive(1), b"\x82\xa4type\xadcamcast.alive\xa5nonce\x01"),
+    (Alive(1, False), b"\x83\xa4type\xadcamcast.alive\xa5nonce\x01\xa4here\xc2"),
     (
         NewProcess(".a", ".b", ".c", 4, True),
         b"\x86\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5above\xa2.c\xa5count\x04\xa6rotate\xc3",

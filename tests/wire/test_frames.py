@@ -122,6 +122,15 @@ def test_further_fields_of_a_hello_a_batch_a_part_and_a_copy_are_passed_over() -
     assert part.copy == golden.COPY
 
 
+@pytest.mark.parametrize("message", [each for each, _ in golden.MESSAGES], ids=lambda each: type(each).__name__)
+def test_fields_that_have_a_default_may_be_missing(message: msgspec.Struct) -> None:
+    """A later version added them."""
+    required = [each.name for each in msgspec.structs.fields(message) if each.required]
+    said = {name: msgspec.to_builtins(getattr(message, name), builtin_types=(bytes,)) for name in required}
+    read = CODEC.decode(pack({"type": message.__struct_config__.tag, **said}))
+    assert all(getattr(read, name) == getattr(message, name) for name in required)
+
+
 def test_a_message_of_unknown_kind_is_told_from_a_wrong_one() -> None:
     tomorrow = pack({"type": "camcast.tomorrow", "what": [1, 2]})
     assert not CODEC.knows(tomorrow)
