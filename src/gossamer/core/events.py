@@ -1,4 +1,7 @@
-"""Events, and how they travel."""
+"""Events, and how they travel.
+
+`gc=False`: they hold nothing that could hold them, and there are too many for the collector to look at each.
+"""
 
 from typing import Annotated, TypeAlias
 
@@ -12,7 +15,7 @@ Hops: TypeAlias = Annotated[int, Meta(ge=0, le=2**32)]
 "Bounded where it comes in: a peer that sends the greatest number there is could not be answered with one more."
 
 
-class Event(Struct, frozen=True):
+class Event(Struct, frozen=True, gc=False):
     """What users publish. Everything in it is the publisher's and never changes on the way."""
 
     id: EventId
@@ -27,7 +30,7 @@ class Event(Struct, frozen=True):
     "Counts this publisher's events of this topic, from 1, within one incarnation: what ordered reading goes by."
 
 
-class Carried(Struct, frozen=True):
+class Carried(Struct, frozen=True, gc=False):
     """An event on its way: what the carriers add stands beside it."""
 
     event: Event

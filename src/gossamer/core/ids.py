@@ -18,7 +18,7 @@ def peer_of(name: str) -> Peer:
     return int.from_bytes(blake2b(name.encode(), digest_size=8).digest()) >> 1
 
 
-class EventId(Struct, frozen=True, array_like=True, order=True):
+class EventId(Struct, frozen=True, array_like=True, order=True, gc=False):
     """An event's name: unique as long as a publisher never repeats a sequence within one incarnation."""
 
     publisher: Peer

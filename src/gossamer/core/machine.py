@@ -34,14 +34,14 @@ class Contacted(Struct, frozen=True):
     contacts: tuple[Peer, ...]
 
 
-class Received(Struct, frozen=True):
+class Received(Struct, frozen=True, gc=False):
     """A message arrived from a peer."""
 
     peer: Peer
     message: Message
 
 
-class Known(Struct, frozen=True):
+class Known(Struct, frozen=True, gc=False):
     """Copies of events the machine knows arrived from a peer; their bytes were not even decoded."""
 
     peer: Peer
@@ -61,7 +61,7 @@ class Fired(Struct, frozen=True):
     timer: Timer
 
 
-class Publish(Struct, frozen=True):
+class Publish(Struct, frozen=True, gc=False):
     """Our user publishes an event; joining its community comes first where needed."""
 
     event: Event
@@ -122,7 +122,7 @@ Given: TypeAlias = (
 )
 
 
-class Send(Struct, frozen=True):
+class Send(Struct, frozen=True, gc=False):
     """The same message to each of these peers (encoded once)."""
 
     peers: tuple[Peer, ...]
@@ -136,7 +136,7 @@ class SetTimer(Struct, frozen=True):
     timer: Timer
 
 
-class Deliver(Struct, frozen=True):
+class Deliver(Struct, frozen=True, gc=False):
     """An event our user subscribed to."""
 
     event: Event

@@ -6,7 +6,7 @@ from gossamer.core.events import Event
 from gossamer.wire.sealed import unseal
 
 
-class Delivery(Event, frozen=True, kw_only=True):
+class Delivery(Event, frozen=True, kw_only=True, gc=False):
     """An event as a reader gets it."""
 
     place: int = 0

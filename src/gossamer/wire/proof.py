@@ -25,7 +25,7 @@ NOTHING: Tree = {}
 Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
 
 
-class Proof(Struct, frozen=True, array_like=True):
+class Proof(Struct, frozen=True, array_like=True, gc=False):
     """What stands beside an event: who signed, the signature of the root, and the way from the leaf to it."""
 
     key: Annotated[bytes, Meta(min_length=8, max_length=8)]

@@ -22,7 +22,7 @@ HEAD_BYTES_MAX = 64 << 10
 Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=128)]
 
 
-class Head(Struct, frozen=True, array_like=True):
+class Head(Struct, frozen=True, array_like=True, gc=False):
     """An event without its payload. New fields go last, with a default."""
 
     id: EventId
@@ -34,7 +34,7 @@ class Head(Struct, frozen=True, array_like=True):
     ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
-class Sealed(Struct, frozen=True, array_like=True):
+class Sealed(Struct, frozen=True, array_like=True, gc=False):
     head: bytes
     payload: bytes
     proof: Proof | None = None
