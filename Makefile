@@ -18,7 +18,7 @@ setup: .venv/.ready   ## make .venv with everything in it (once; again when the 
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
-demo: setup   ## simulate a three-level network under crashes on embedded Spark; table and report.html
+demo: setup   ## 30 processes on this machine, a fifth of them killed, audited on Spark; table and report.html
 	@$(BIN)/gossamer demo --out $(OUT)/demo
 
 check: setup   ## formatting, lint, types

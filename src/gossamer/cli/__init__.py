@@ -9,7 +9,7 @@ from gossamer import __version__
 from gossamer.core.errors import GossamerError, TransportDown
 
 COMMANDS = {
-    "demo": "simulate a three-level network under crashes, with a report",
+    "demo": "a real network, some of it killed, all of it audited",
     "simulate": "one run of an experiment, told as a story",
     "sweep": "every point and run of an experiment, on Spark",
     "reproduce": "every table, figure and headline claim of a paper",

@@ -1,48 +1,105 @@
-"""gossamer demo: the main job, small."""
+"""gossamer demo: the main job, small. A real network on this machine, disturbed, then audited."""
 
+import asyncio
+import contextlib
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
+import msgspec
 from rich.console import Console
 
-from gossamer.cli.running import exit_if_failed, print_summary, starting_spark, sweep_with_progress, write_report
-from gossamer.cli.simulate import closing, rounds_table
-from gossamer.lab.book import ALL
-from gossamer.lab.grid import points
-from gossamer.lab.spec import read
-from gossamer.lab.story import tell
-from gossamer.pipeline.summary import write_csv
-from gossamer.pipeline.sweep import outcomes_folder
+from gossamer.cli.demo_network import DemoNetwork
+from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
+from gossamer.cli.demo_screen import Screen, show_verdict
+from gossamer.cli.demo_story import Happened, Story
+from gossamer.cli.running import starting_spark
+from gossamer.core.errors import Misuse
+from gossamer.pipeline.audit import STEPS, audit_folder
+from gossamer.pipeline.audit_verdict import Verdict
+from gossamer.pipeline.background import in_background
+from gossamer.pipeline.session import Session
 
-EXPERIMENT = "demo/crashes"
+NETWORK, STORY = "network", "demo.json"
+"A folder below --out, and the file in it that says it is ours: what happened, and to whom."
 
 
 @click.command("demo", epilog="Example: gossamer demo --out out/demo")
 @click.option(
     "--out", default="out/demo", show_default=True, type=click.Path(path_type=Path), help="Folder to write to."
 )
-def command(out: Path) -> None:
-    """A three-level network under crashes, simulated on embedded Spark: a table here, plots in report.html."""
-    console = Console()
-    folder = outcomes_folder(out)
-    made = points(*read(EXPERIMENT))
-    head = made[0].spec.experiment
-    console.print(f"[bold]Gossamer demo[/]: {head.about}\n")
-    story = tell(made[0], 0, EXPERIMENT)
-    console.print(rounds_table(story))
-    closing(console, story)
-    console.print(f"\nNow {sum(point.spec.experiment.runs for point in made):,} such runs on embedded Spark …")
-    with starting_spark(console) as spark:
-        by_point, failed = sweep_with_progress(console, spark, {EXPERIMENT: made}, folder)
-    exit_if_failed(failed)
-    lines = [line for each in by_point for line in each]
-    write_csv(out / "summary.csv", lines)
-    print_summary(console, lines, made)
-    report = write_report(out, made, EXPERIMENT, lines)
-    parasites = sum(line.max for line in lines if line.group == ALL and line.metric == "parasites")
-    runs = sum(line.runs for line in lines if line.group == ALL and line.metric == "parasites")
+@click.option("--seed", default=1, show_default=True, help="Who publishes and who is killed is drawn from this.")
+@click.option("--events", type=click.IntRange(10, 10_000), help="How many are published.  [default: 400]")
+@click.option("--quick", is_flag=True, help="Nine processes and 40 events instead.")
+@click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
+def command(out: Path, seed: int, events: int | None, quick: bool, as_json: bool) -> None:
+    """A network of 30 processes on this machine, in three levels, with keys of its own. Events are published at the
+    bottom; half way a fifth of the processes is killed, two come late, one comes back. The audit says who got what.
+
+    Writes report.html, verdict.json and tables below --out. Exit code 0: the promise holds; 1: it does not.
+    """
+    plan = draw_plan(QUICK, 2, events or 40, 10.0, seed) if quick else draw_plan(FULL, 4, events or 400, 24.0, seed)
+    folder = fresh_folder(out)
+    console = Console(stderr=as_json)
+    console.print(f"[bold]Gossamer demo[/]: {len(plan.nodes)} processes on this machine, {plan.events} events.\n")
+    with stopped_like_interrupted():
+        write_story(folder, plan, [])
+        with Screen(console) as screen:
+            happened = asyncio.run(Story(plan, DemoNetwork(folder), screen).perform())
+        write_story(folder, plan, happened)
+        with starting_spark(console) as spark:
+            verdict = audit(spark, folder / "traces", out, console)
+    if as_json:
+        click.echo(msgspec.json.encode(verdict).decode())
+    else:
+        show_verdict(console, verdict, out)
+        show_ways_on(console, out)
+    sys.exit(0 if verdict.holds else 1)
+
+
+@contextlib.contextmanager
+def stopped_like_interrupted() -> Iterator[None]:
+    """SIGTERM ends it as Ctrl-C does: everything is cleared away, the terminal too."""
+    before = signal.signal(signal.SIGTERM, lambda number, _: signal.raise_signal(signal.SIGINT))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def fresh_folder(out: Path) -> Path:
+    """Where the network lives: made anew, in place of a former demo's."""
+    if out.exists() and not out.is_dir():
+        raise Misuse(f"--out {out} is a file: name a folder")
+    folder = out / NETWORK
+    if folder.exists():
+        if not (folder / STORY).exists():
+            raise Misuse(f"{folder} is not of a demo's making: give another --out")
+        shutil.rmtree(folder)
+        shutil.rmtree(out / "rows", ignore_errors=True)  # the audit's, made from the traces that are gone
+    folder.mkdir(parents=True)
+    return folder
+
+
+def write_story(folder: Path, plan: Plan, happened: list[Happened]) -> None:
+    story = msgspec.json.encode({"plan": plan, "happened": happened})
+    (folder / STORY).write_bytes(msgspec.json.format(story, indent=1) + b"\n")
+
+
+def audit(spark: Session, traces: Path, out: Path, console: Console) -> Verdict:
+    begun: list[str] = []
+    with Screen(console) as screen:
+        screen.begin("auditing", len(STEPS))
+        look = lambda: screen.count(max(0, len(begun) - 1), begun[-1] if begun else "")  # noqa: E731
+        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append), look)
+
+
+def show_ways_on(console: Console, out: Path) -> None:
+    console.print(f"Report: [bold]{out / 'report.html'}[/] · what each node said: {out / NETWORK / 'nodes'}/*/log")
     console.print(
-        f"Parasites in {runs:,} runs: [bold]{parasites:,.0f}[/]. No process received an event it did not want."
+        "Next: gossamer node --help · gossamer keys init · gossamer simulate demo/crashes, for 1,110 processes",
+        style="dim",
     )
-    console.print(f"Report with plots: [bold]{report}[/]")
-    console.print("Next: gossamer experiments · gossamer simulate camcast/fig15 · gossamer reproduce camcast --out out")

@@ -1,0 +1,93 @@
+"""What somebody at a terminal sees while the demo runs: a line for each thing that happened, a bar for what happens."""
+
+from pathlib import Path
+from types import TracebackType
+
+from rich import box
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gossamer.pipeline.audit_verdict import Verdict
+from gossamer.pipeline.csvs import read_csv
+
+
+class Screen:
+    """Where there is no terminal, only the lines."""
+
+    def __init__(self, console: Console) -> None:
+        self.console = console
+        columns = (
+            TextColumn("[cyan]{task.description:<12}"),
+            BarColumn(bar_width=30),
+            MofNCompleteColumn(),
+            TextColumn("{task.fields[beside]}"),
+            TimeElapsedColumn(),
+        )
+        self._progress = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+        self._bar: TaskID | None = None
+
+    def __enter__(self) -> "Screen":
+        self._progress.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.stop()
+
+    def begin(self, says: str, total: int) -> None:
+        if self._bar is not None:
+            self._progress.remove_task(self._bar)
+        self._bar = self._progress.add_task(says, total=total, beside="")
+
+    def count(self, done: int, beside: str = "") -> None:
+        if self._bar is not None:
+            self._progress.update(self._bar, completed=done, beside=beside)
+
+    def tell(self, says: str) -> None:
+        self.console.print(f"[green]•[/] {says}", highlight=False)
+
+
+def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
+    """A row per community, then what it comes to."""
+    columns = ("members", "expected", "delivered", "missing", "in doubt", "copies each")
+    table = Table("community", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        table.add_column(column, justify="right")
+    rows = read_csv(out / "per_community.csv")
+    for row in sorted(rows, key=lambda row: len(row["community"]), reverse=True):
+        counts = [row["members"], row["expected"], row["delivered"], row["missing"], row["in_doubt"]]
+        table.add_row(row["community"], *map(number, counts), each(row["efficiency"]))
+    total = [verdict.nodes, verdict.expected, verdict.delivered, verdict.missing, verdict.in_doubt]
+    table.add_row("all", *map(number, total), each(verdict.efficiency), style="bold")
+    console.print(table)
+    for good, says in findings(verdict, out):
+        console.print(f"[green]✓[/] {says}" if good else f"[bold red]✗[/] {says}", highlight=False)
+
+
+def findings(verdict: Verdict, out: Path) -> list[tuple[bool, str]]:
+    missing = f"{verdict.missing} of {verdict.expected:,} deliveries owed are missing"
+    lost = f"{missing}, {verdict.broken} of them promised: {out / 'missing.csv'} names each and where it was last seen"
+    late = f"half of all deliveries within {ms(verdict.latency_us_p50)}, 99 % within {ms(verdict.latency_us_p99)}"
+    return [
+        (
+            not verdict.broken,
+            lost if verdict.missing else f"all {verdict.expected:,} deliveries owed were made; {late}",
+        ),
+        (not verdict.parasites, f"{verdict.parasites} parasites: events at nodes that had not asked for them"),
+        (not verdict.duplicates, f"{verdict.duplicates} duplicates: events delivered twice to the same node"),
+    ]
+
+
+def number(value: int | None) -> str:
+    return f"{value or 0:,}"
+
+
+def each(efficiency: float | None) -> str:
+    """Copies that came in for each one that was of use."""
+    return f"{1 / efficiency:.1f}" if efficiency else "–"
+
+
+def ms(latency_us: float | None) -> str:
+    return "–" if latency_us is None else f"{latency_us / 1000:,.1f} ms"

@@ -1,0 +1,237 @@
+"""The demo's course: a network comes up, events are published at its bottom, nodes are killed, others come, all go."""
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, Protocol, TypeAlias
+
+from msgspec import Struct
+
+from gossamer.cli.demo_network import NAME, DemoNetwork, together
+from gossamer.cli.demo_plan import TOPIC, Part, Plan
+from gossamer.core.errors import TransportDown
+from gossamer.live.client import Client
+
+KILL, LATE, RETURN = 0.5, 0.6, 0.7
+"When they happen, as shares of the events."
+JOIN_S = 60.0
+ATTACH_S = 20.0
+LOOK_S = 1.0
+QUIET = 3
+"The network has settled once nothing was delivered for so many looks: longer than the audit's doubt lasts."
+SETTLE_S = 30.0
+CLUBS = ("Atalanta", "Bologna", "Genoa", "Lazio", "Lecce", "Napoli", "Parma", "Roma", "Torino", "Udinese")
+
+
+Act: TypeAlias = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Watch(Protocol):
+    """Whoever looks on."""
+
+    def begin(self, says: str, total: int) -> None:
+        """Something that is counted begins."""
+
+    def count(self, done: int, beside: str = "") -> None:
+        """So much of it is done."""
+
+    def tell(self, says: str) -> None:
+        """Something happened that is worth a line."""
+
+
+class Happened(Struct, frozen=True):
+    """One line of the story: when, since its beginning, and what."""
+
+    at_s: float
+    what: str
+
+
+class Story:
+    """One performance of a plan."""
+
+    def __init__(self, plan: Plan, network: DemoNetwork, watch: Watch) -> None:
+        self.plan, self.network, self.watch = plan, network, watch
+        self.happened: list[Happened] = []
+        self.accepted = 0
+        self.queue: asyncio.Queue[int] = asyncio.Queue()
+        self._began_s = time.monotonic()
+
+    async def perform(self) -> list[Happened]:
+        async with self.network:
+            await self.come_up()
+            reporters = [
+                Reporter(f"reporter-{i}", part, self).report() for i, part in enumerate(self.plan.publishers, 1)
+            ]
+            self.watch.begin("publishing", self.plan.events)
+            await alongside(self.publish(), self.look_on(), *reporters)
+            await self.settle()
+            await self.go()
+        return self.happened
+
+    def tell(self, what: str) -> None:
+        self.happened.append(Happened(round(time.monotonic() - self._began_s, 1), what))
+        self.watch.tell(what)
+
+    # -- before -------------------------------------------------------------------------------------------------
+
+    async def come_up(self) -> None:
+        plan, network = self.plan, self.network
+        clients = [f"reporter-{i}" for i in range(1, len(plan.publishers) + 1)]
+        network.make_keys(plan.everybody, clients)
+        self.tell(f"{len(plan.everybody) + len(clients)} keys made and granted, one per node and client")
+        self.watch.begin("starting", len(plan.nodes))
+        await network.start_all(plan.nodes, plan.seeds, lambda: self.watch.count(len(network.running)))
+        levels = ", ".join(f"{level.size} on {level.topic}" for level in plan.levels)
+        self.tell(f"{len(plan.nodes)} processes started: {levels}")
+        self.watch.begin("joining", len(plan.nodes))
+        await self.joined()
+        self.tell("all have found the members of their topic, and those above it")
+
+    async def joined(self) -> None:
+        """Waits until each has a place, somebody to gossip with, and a way up, where there is any to have."""
+        deadline = time.monotonic() + JOIN_S
+        top = self.plan.levels[-1].topic
+        while True:
+            health = await self.network.health()
+            without = [
+                part.name
+                for part in self.plan.nodes
+                if (said := health[part.name]).get("status") != "ok"
+                or (self.plan.on(part.topic) > 1 and not said["members"])
+                or (part.topic != top and not said["above"])
+            ]
+            self.watch.count(len(health) - len(without))
+            if not without:
+                return
+            if time.monotonic() > deadline:
+                some = ", ".join(without[:3])
+                raise TransportDown(f"{len(without)} nodes ({some} …) did not join in {JOIN_S:.0f} s: see their logs")
+            await asyncio.sleep(0.2)
+
+    # -- the run ------------------------------------------------------------------------------------------------
+
+    async def publish(self) -> None:
+        """An event at a time, evenly spread over the time there is; in between the network is disturbed."""
+        plan, loop = self.plan, asyncio.get_running_loop()
+        acts: dict[int, Act] = {
+            round(KILL * plan.events): self.kill,
+            round(LATE * plan.events): self.come_late,
+            round(RETURN * plan.events): self.come_back,
+        }
+        began_s, under_way = loop.time(), list[asyncio.Task[None]]()
+        try:
+            for number in range(plan.events):
+                await asyncio.sleep(began_s + number * plan.seconds / plan.events - loop.time())
+                if act := acts.get(number):
+                    under_way.append(asyncio.create_task(act()))
+                self.queue.put_nowait(number)
+            await asyncio.gather(*under_way)
+            await self.queue.join()
+        finally:
+            for task in under_way:
+                task.cancel()
+            await asyncio.gather(*under_way, return_exceptions=True)
+
+    async def kill(self) -> None:
+        await self.network.kill(self.plan.killed)
+        self.tell(f"{len(self.plan.killed)} killed with SIGKILL: {names(self.plan.killed)}")
+
+    async def come_late(self) -> None:
+        await together(self.network.start(part) for part in self.plan.late)
+        self.tell(f"{len(self.plan.late)} joined late: {names(self.plan.late)}")
+
+    async def come_back(self) -> None:
+        await self.network.start(self.plan.returning)
+        self.tell(f"{self.plan.returning.name} was started again, with its keys and its spool")
+
+    async def look_on(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.watch.count(self.accepted, f"{await self.network.delivered():,} deliveries")
+
+    def is_accepted(self) -> None:
+        self.accepted += 1
+        self.queue.task_done()
+
+    # -- after --------------------------------------------------------------------------------------------------
+
+    async def settle(self) -> None:
+        """Waits until nothing is delivered any more, and for as long as the audit would be in doubt."""
+        self.tell(f"{self.accepted} events published on {TOPIC} by {len(self.plan.publishers)} clients")
+        self.watch.begin("settling", QUIET)
+        before, quiet = -1, 0
+        deadline = time.monotonic() + SETTLE_S
+        while quiet < QUIET and time.monotonic() < deadline:
+            now = await self.network.delivered()
+            quiet = quiet + 1 if now == before else 0
+            before = now
+            self.watch.count(quiet, f"{now:,} deliveries")
+            await asyncio.sleep(LOOK_S)
+
+    async def go(self) -> None:
+        many = len(self.network.running)
+        self.watch.begin("leaving", many)
+        forced = await self.network.leave(self.watch.count)
+        self.tell(
+            f"{many} left in good order" if not forced else f"{', '.join(forced)} would not leave and were killed"
+        )
+
+
+class Reporter:
+    """A client that publishes through one node. If the node dies, what it had not answered for goes to another client;
+    or, where the node comes back, to that node once more: under the same key, so that it is the same event."""
+
+    def __init__(self, name: str, part: Part, story: Story) -> None:
+        self.name, self.part, self.story = name, part, story
+        self.number: int | None = None
+        "The event at hand."
+
+    async def report(self) -> None:
+        network, returns = self.story.network, self.part == self.story.plan.returning
+        while self.part.name in network.running:
+            try:
+                await self.publish_through(network.running[self.part.name].address)
+            except TransportDown:
+                if self.part.name in network.running:
+                    raise  # nobody killed it
+            while returns and self.part.name not in network.running:
+                await asyncio.sleep(0.1)
+        if self.number is not None:
+            self.story.queue.put_nowait(self.number)
+            self.story.queue.task_done()
+
+    async def publish_through(self, address: str) -> None:
+        keys = self.story.network.keys_of(self.name)
+        async with Client(address, keys=keys, network=NAME, patience_s=ATTACH_S) as client:
+            while True:
+                if self.number is None:
+                    self.number = await self.story.queue.get()
+                match = self.number % len(CLUBS)
+                await client.publish(
+                    TOPIC,
+                    f"goal for {CLUBS[match]}",
+                    attributes={"minute": 1 + self.number % 90, "reporter": self.name},
+                    key=f"goal-{self.number}",
+                )
+                self.number = None
+                self.story.is_accepted()
+
+
+def names(parts: Sequence[Part]) -> str:
+    return ", ".join(part.name for part in parts)
+
+
+async def alongside(main: Coroutine[Any, Any, None], *others: Coroutine[Any, Any, None]) -> None:
+    """`main`, while the others go on. The first failure of any of them is raised; in the end nothing goes on."""
+    first = asyncio.ensure_future(main)
+    waiting = {first, *map(asyncio.ensure_future, others)}
+    everything = tuple(waiting)
+    try:
+        while not first.done():
+            done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+            for each in done:
+                each.result()
+    finally:
+        for each in everything:
+            each.cancel()
+        await asyncio.gather(*everything, return_exceptions=True)
