@@ -12,7 +12,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.wire.proof import PATH_MAX, leaf
-from gossamer.wire.sealed import HEAD_BYTES_MAX, digest, head_of, seal, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, digest, head_of, seal, unseal
 from wire import golden
 
 pack = msgspec.msgpack.encode
@@ -105,6 +105,20 @@ def test_a_head_has_limits(place: int, value: Any) -> None:
 def test_64_attributes_with_names_of_128_letters_are_allowed() -> None:
     attributes = {f"{i:0128}": i for i in range(64)}
     assert unseal(sealed_with(2, attributes))[0].attributes == attributes
+
+
+def test_a_relay_cannot_make_an_event_larger() -> None:
+    """What is not signed has little room: it would be passed on by everybody."""
+    assert unseal(pack([golden.HEAD, b"payload", None, bytes(900)]))[0] == golden.EVENT
+    with pytest.raises(PeerFault, match="did not sign"):
+        unseal(pack([golden.HEAD, b"payload", None, bytes(2000)]))
+
+
+def test_a_proof_of_the_longest_path_leaves_room() -> None:
+    longest = golden.PROOF.__class__(b"k" * 8, b"s" * 64, 64, 63, (b"h" * 32,) * PATH_MAX)
+    body = seal(golden.HEAD, b"payload", longest)
+    assert unseal(body)[2] == longest
+    assert len(body) < len(golden.HEAD) + 7 + SEAL_BYTES_MAX // 2
 
 
 @pytest.mark.parametrize("over", [0, 1])

@@ -18,6 +18,8 @@ from gossamer.wire.proof import Proof, leaf
 EVENT_BYTES_MAX = 16 << 20
 "The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
 HEAD_BYTES_MAX = 64 << 10
+SEAL_BYTES_MAX = 1 << 10
+"What may stand around head and payload: a proof, and what later versions add. Nobody signed it, so a relay could."
 
 Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=128)]
 
@@ -63,6 +65,8 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
         sealed = _sealed.decode(body)
         if len(sealed.head) > HEAD_BYTES_MAX:
             raise PeerFault("an event with a head of more than 64 KiB")
+        if len(body) > len(sealed.head) + len(sealed.payload) + SEAL_BYTES_MAX:
+            raise PeerFault("an event with much around it that its publisher did not sign")
         head = _heads.decode(sealed.head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise PeerFault(f"not an event: {wrong}") from wrong
