@@ -6,16 +6,18 @@ import random
 import resource
 import tracemalloc
 from collections.abc import Callable
+from typing import TypeAlias
 
 import msgspec
 import pytest
+from msgspec import Struct
 
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
 from gossamer.live.link import Link
 from gossamer.live.node import Node
-from gossamer.wire.frame import FRAME_BYTES_MAX, HEADER, batch_frame, hello_frame, packed, part_frames
+from gossamer.wire.frame import FRAME_BYTES_MAX, batch_frame, hello_frame, packed, part_frames
 from live.hostile.arena import TOPIC, Arena
 from live.hostile.attacker import Attacker, event, signed
 from live.keys.making import certificate
@@ -46,55 +48,65 @@ class Mouth:
     def pause(self, paused: bool) -> None: ...
 
 
-def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[bytes]:
-    """A frame of every kind, all of them genuine."""
+Wrap: TypeAlias = Callable[[bytes], bytes]
+
+
+def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[tuple[bytes, Wrap]]:
+    """A frame of every kind, all of them genuine; and what stands in frames, with what makes a frame of it again."""
     copies = signed(keys, *(event(keys, i, b"%d" % i, attributes={"minute": i}) for i in range(60)))
-    fitting = [
-        msgspec.structs.replace(message, **{name: TOPIC for name in ("topic",) if hasattr(message, name)})
-        for message, _ in golden.MESSAGES
-        if type(message).__struct_config__.tag != "search.ans_contact"
-    ]
-    named = [
-        msgspec.structs.replace(message, **{name: MALLORY for name in ("who", "origin") if hasattr(message, name)})
-        for message in fitting
-    ]
-    encoded = [msgspec.msgpack.encode(message) for message in named]
-    records = [packed(attacker.record()), packed(node.station.office.own)]
-    return [
+    messages = [msgspec.msgpack.encode(likely(message)) for message, _ in golden.MESSAGES]
+    records = [attacker.record(), node.station.office.own]
+    named, bodies = [packed(copy) for copy, _ in copies], [packed(body) for _, body in copies]
+    frames = [
         hello_frame(attacker.hello()),
-        batch_frame(records, [], [], []),
-        *(batch_frame([], [packed(copy)], [packed(body)], []) for copy, body in copies),
-        batch_frame([], [packed(copy) for copy, _ in copies[:5]], [packed(body) for _, body in copies[:5]], []),
-        *(batch_frame([], [], [], [each]) for each in encoded),
-        batch_frame(records, [packed(copies[0][0])], [packed(copies[0][1])], encoded),
+        batch_frame(map(packed, records), [], [], []),
+        batch_frame([], named[:5], bodies[:5], []),
+        batch_frame(map(packed, records), named[:1], bodies[:1], messages),
         *part_frames(7, copies[0][1], copies[0][0]),
-        *part_frames(8, encoded[0], None),
+        *part_frames(8, messages[0], None),
     ]
+    return [
+        *((each, in_its_length) for each in frames),
+        *((each, lambda data: batch_frame([packed(data)], [], [], [])) for each in records),
+        *((each, lambda data: batch_frame([], [], [], [data])) for each in messages),
+        *((each, lambda data: batch_frame([], [data], bodies[:1], [])) for each in named[:3]),
+        *(
+            (body, lambda data, copy=copy: batch_frame([], [packed(copy)], [packed(data)], []))  # type: ignore[misc]
+            for copy, body in copies
+        ),
+    ]
+
+
+def likely(message: Struct) -> Struct:
+    """The same about a topic and a peer that are known to the victim: it gets further."""
+    known = {"topic": TOPIC, "who": MALLORY, "origin": MALLORY}
+    fitting = {name: value for name, value in known.items() if hasattr(message, name)}
+    return msgspec.structs.replace(message, **fitting)
+
+
+def in_its_length(frame: bytes) -> bytes:
+    return (len(frame) - 4).to_bytes(4) + frame[4:]
 
 
 class Mutator:
-    """Changes frames: bits, bytes, numbers of items, pieces cut out, doubled or exchanged for those of another frame.
+    """Changes bits, bytes and numbers of items, cuts pieces out, doubles them or takes others instead."""
 
-    The length in front stays right most of the time, or nearly all would end there."""
-
-    def __init__(self, frames: list[bytes], seed: int) -> None:
-        self.frames, self.dice = frames, random.Random(seed).random
+    def __init__(self, parts: list[tuple[bytes, Wrap]], seed: int) -> None:
+        self.parts, self.dice = parts, random.Random(seed).random
 
     def below(self, most: int) -> int:
         return int(self.dice() * most)
 
     def __call__(self) -> bytes:
-        data = bytearray(self.frames[self.below(len(self.frames))])
+        """A frame. Most have the right length, or nearly all would end there."""
+        part, wrap = self.parts[self.below(len(self.parts))]
+        data = bytearray(part)
         for _ in range((1, 1, 1, 2, 4)[self.below(5)]):
             self.change(data)
-        if self.dice() < 0.9:
-            data[:4] = (len(data) - 4).to_bytes(4)
-        return bytes(data)
+        return wrap(bytes(data)) if self.below(20) else bytes(data)
 
     def change(self, data: bytearray) -> None:
-        """One change behind the header, or now and then in it."""
-        below, how = self.below, self.below(7)
-        place = HEADER.size + below(len(data) - HEADER.size)
+        below, how, place = self.below, self.below(6), self.below(len(data))
         if how == 0:
             data[place] ^= 1 << below(8)
         elif how == 1:
@@ -105,12 +117,10 @@ class Mutator:
             del data[place : place + 1 + below(8)]
         elif how == 4:
             data[place:place] = data[place : place + 1 + below(40)]
-        elif how == 5:
-            other = self.frames[below(len(self.frames))]
+        else:
+            other = self.parts[below(len(self.parts))][0]
             start = below(len(other))
             data[place : place + below(20)] = other[start : start + 20 + below(40)]
-        elif below(20) == 0:
-            data[below(HEADER.size)] = below(256)
 
 
 def opened(node: Node, der: bytes) -> Link:
@@ -147,9 +157,7 @@ async def attack(network: Network, count: int, seed: int, in_use: Callable[[], i
         refusals = node.metrics.refusals
         assert sum(refusals.values()) > count // 4
         assert all(refusals[each] for each in ("bad frame", "bad message", "bad event", "bad record", "forged copy"))
-        for inbox in arena.inboxes.values():
-            inbox.memory.clear()
-        await arena.is_unharmed()
+        await arena.is_unharmed(alone=False)  # some events were not changed where it matters
 
 
 def run(network: Network, count: int, seed: int, in_use: Callable[[], int], spare: int) -> None:
