@@ -63,7 +63,15 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
     ],
-    "search": [{"neighbours": 0}, {"ttl": 0}, {"answers": -1}, {"acquaintances": 0}, {"ttl": 256}, {"answers": 65}],
+    "search": [
+        {"neighbours": 0},
+        {"ttl": 0},
+        {"answers": -1},
+        {"acquaintances": 0},
+        {"ttl": 256},
+        {"answers": 65},
+        {"remembered": 0},
+    ],
 }
 
 

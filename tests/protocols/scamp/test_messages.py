@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from gossamer.core.machine import (
     SECOND_US,
+    Contacted,
     Effect,
     Fired,
     Leave,
@@ -16,7 +17,7 @@ from gossamer.core.machine import (
 from gossamer.protocols.scamp.layer import Again, Patience, Renew, Tick
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.scamp.params import Params
-from gossamer.protocols.search.messages import AnsContact
+from gossamer.protocols.search.messages import AnsContact, ReqContact
 from protocols.member import LEASE, One, sent, timers
 
 
@@ -35,6 +36,16 @@ def test_a_newcomer_asks_tells_its_contact_and_holds_whoever_accepts() -> None:
     one.hear(30, Accept(".", number))
     assert one.held == [30]
     assert one.scamp.ready(".")
+
+
+def test_contacts_that_answer_late_are_asked_at_once_by_those_alone_and_by_nobody_else() -> None:
+    one = One()
+    for _ in range(6):
+        one.fire(Patience)
+    assert [peer for peer, _ in sent(one.take(Contacted((7,))), ReqContact)] == [7]
+    assert timers(one.take(Contacted((8,))), Patience)[0].after_us == Params().patience_us
+    one.hear(9, Kept("."))
+    assert not sent(one.take(Contacted((10,))), ReqContact)
 
 
 def test_an_acceptance_nobody_asked_for_changes_nothing() -> None:

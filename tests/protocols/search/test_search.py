@@ -2,7 +2,7 @@ from msgspec import Struct
 
 from gossamer.core.draws import distinct
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Effect, Message, PeerDown, Received, Send, Started, Subscribe
+from gossamer.core.machine import Contacted, Effect, Message, PeerDown, Received, Send, Started, Subscribe
 from gossamer.core.stack import Layer, Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
@@ -99,6 +99,46 @@ def test_the_neighbourhood_is_bounded_forgets_the_stalest_and_the_dead() -> None
     assert [*search.acquaintances] == [3, 4, 5, 9]
     node.step(PeerDown(4), 0)
     assert [*search.acquaintances] == [3, 5, 9]
+
+
+def test_each_request_goes_to_one_from_further_back_too_and_to_no_more_peers_for_that() -> None:
+    node, search = searcher(acquaintances=6)
+    for peer in range(20, 26):
+        node.step(Received(peer, request(nonce=peer, ttl=1)), 0)
+    assert not {2, 3, 4, 5} & {*search.acquaintances}
+    asked = []
+    for _ in range(40):
+        search.ask([".d"])
+        asked.append([peer for peer, _ in sent(node.out.take(), ReqContact)])
+    assert all(len({*each}) == 3 for each in asked)
+    assert all(len({*each} & {2, 3, 4, 5}) == 1 for each in asked)
+    assert {peer for each in asked for peer in each} == {2, 3, 4, 5, *range(20, 26)}
+
+
+def test_who_was_given_up_is_remembered_within_a_bound_and_asked_when_nobody_else_is_left() -> None:
+    node, search = searcher(contacts=(2,), remembered=5)
+    for peer in range(20, 40):
+        node.step(Received(peer, request(nonce=peer, ttl=1)), 0)
+    for peer in (2, *range(20, 40)):
+        node.step(PeerDown(peer), 0)
+    assert [*search.acquaintances] == []
+    assert [*search.lost] == [35, 36, 37, 38, 39]
+    search.ask([".d"])
+    told = [peer for peer, _ in sent(node.out.take(), ReqContact)]
+    assert len(told) == 3
+    assert {*told} <= {2, *search.lost}
+    node.step(Received(37, request(nonce=99, ttl=1)), 0)
+    assert [*search.acquaintances] == [37]
+    assert 37 not in search.lost
+
+
+def test_seeds_are_never_forgotten() -> None:
+    node, search = searcher(contacts=(2, 3), acquaintances=4, remembered=4)
+    node.step(Contacted((6,)), 0)
+    for peer in range(20, 40):
+        node.step(Received(peer, request(nonce=peer, ttl=1)), 0)
+        node.step(PeerDown(peer), 0)
+    assert [*search.seeds] == [2, 3, 6]
 
 
 def test_asking_for_nothing_or_knowing_nobody_sends_nothing() -> None:

@@ -70,6 +70,14 @@ class Finding(Layer):
             peer for tables in self.by_topic.values() for t in tables.values() if t.found == topic for peer in t.sure()
         ]
 
+    def started(self, contacts: Sequence[Peer]) -> None:
+        """There are new contacts: searches under way ask them at once."""
+        for topic, tables in self.by_topic.items():
+            for table in tables.values():
+                if contacts and table.wanted:
+                    table.wait_us = self.params(topic).search_every_us
+                    self.ask(topic, table)
+
     def open(self, topic: Topic, supers: Sequence[Topic]) -> None:
         """Begins to look for contacts in each of these."""
         self.by_topic[topic] = {above: Table(above) for above in supers}

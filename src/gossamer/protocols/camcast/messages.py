@@ -12,7 +12,7 @@ PEERS_MAX = 256
 "Members named in one message."
 
 
-class Carry(Struct, frozen=True, tag="camcast.carry"):
+class Carry(Struct, frozen=True, tag="camcast.carry", gc=False):
     """An event on its way through a community or up to the next."""
 
     carried: Carried

@@ -126,6 +126,13 @@ class Scamp(Layer):
 
     # -- life ---------------------------------------------------------------------------------------------------
 
+    def started(self, contacts: Sequence[Peer]) -> None:
+        """There are new contacts: who is alone asks them at once."""
+        for topic, view in self.views.items():
+            if contacts and view.phase == "asking" and not view.known():
+                view.tries, view.patience_us = 0, self.params_of(topic).patience_us
+                self.seek(topic, view)
+
     def joined(self, topic: Topic) -> None:
         view = self.views[topic]
         start = chance(self.keeping.fresh_key(TICK), 0)

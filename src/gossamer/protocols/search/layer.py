@@ -39,6 +39,10 @@ class Search(Layer):
         self.knows: list[Knower] = []
         self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
         self.acquaintances: dict[Peer, None] = {}
+        self.seeds: dict[Peer, None] = {}
+        self.lost: dict[Peer, None] = {}
+        """Seeds are the peers this node began with, lost the acquaintances it had to give up. Each request goes to one
+        of them too, or a network that fell apart, and whose parts each do well, would never be one again."""
         self.handled = Seen(REQUESTS_REMEMBERED)
         self.asked = 0
         super().__init__(node)
@@ -49,23 +53,40 @@ class Search(Layer):
     def started(self, contacts: Sequence[Peer]) -> None:
         for peer in contacts:
             self.met(peer)
+            if peer != self.node.me:
+                freshest(self.seeds, peer, self.params.remembered)
 
     def peer_down(self, peer: Peer) -> None:
-        self.acquaintances.pop(peer, None)
+        if peer in self.acquaintances:
+            self.lose(peer)
+
+    def lose(self, peer: Peer) -> None:
+        del self.acquaintances[peer]
+        freshest(self.lost, peer, self.params.remembered)
 
     def met(self, peer: Peer) -> None:
         """Moves a peer to the fresh end of the neighbourhood; the stalest falls out."""
         if peer == self.node.me:
             return
+        self.lost.pop(peer, None)
         self.acquaintances.pop(peer, None)
         self.acquaintances[peer] = None
         if len(self.acquaintances) > self.params.acquaintances:
-            del self.acquaintances[next(iter(self.acquaintances))]
+            self.lose(next(iter(self.acquaintances)))
 
     def neighbourhood(self, word: int, besides: Sequence[Peer] = ()) -> list[Peer]:
         near = [peer for peer in self.acquaintances if peer not in besides]
-        key = self.node.key(SEARCH, word)
-        return [near[i] for i in distinct(key, len(near), self.params.neighbours)]
+        return self.some(near, word, self.params.neighbours)
+
+    def asked_of(self, word: int) -> list[Peer]:
+        """Whom this node's own requests go to: the neighbourhood, and one from further back."""
+        far = [peer for peer in {**self.seeds, **self.lost} if peer not in self.acquaintances]
+        few = self.some(far, fold(word, 1), 1)
+        near = self.some([*self.acquaintances], word, self.params.neighbours - len(few))
+        return [*near, *few] if near else self.some(far, word, self.params.neighbours)
+
+    def some(self, peers: Sequence[Peer], word: int, k: int) -> list[Peer]:
+        return [peers[i] for i in distinct(self.node.key(SEARCH, word), len(peers), k)]
 
     def spelled(self, topic: Topic) -> str:
         known = self.spellings.get(topic)
@@ -88,7 +109,7 @@ class Search(Layer):
             del self.sought[next(iter(self.sought))]
         request = ReqContact(self.node.me, fold(self.node.now_us, self.asked) >> 1, names, self.params.ttl)
         self.handled.add(EventId(request.origin, 0, request.nonce))
-        self.out.send(self.neighbourhood(request.nonce), request)
+        self.out.send(self.asked_of(request.nonce), request)
 
     def on_req_contact(self, peer: Peer, request: ReqContact) -> None:
         self.met(peer)
@@ -126,3 +147,11 @@ class Search(Layer):
             self.met(each)
         for hearer in self.found:
             hearer(topic, [each for each in answer.peers if each != self.node.me])
+
+
+def freshest(peers: dict[Peer, None], peer: Peer, most: int) -> None:
+    """Puts a peer at the fresh end; what exceeds `most` falls out at the other."""
+    peers.pop(peer, None)
+    peers[peer] = None
+    if len(peers) > most:
+        del peers[next(iter(peers))]

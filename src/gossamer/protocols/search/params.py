@@ -15,9 +15,14 @@ class Params(Struct, frozen=True, kw_only=True):
     "Contacts named in one answer."
     acquaintances: int = 64
     "Peers remembered as neighbourhood, most recently heard first."
+    remembered: int = 64
+    """Peers known from the start, and as many given up, that are still asked now and then: one with each request. More:
+    surer to find the other parts of a network that fell apart for long, at the cost of nothing but memory."""
 
     def __post_init__(self) -> None:
         if self.neighbours < 1 or self.ttl < 1 or self.answers < 1 or self.acquaintances < 1:
             raise Misuse("neighbours, ttl, answers and acquaintances must each be at least 1")
+        if self.remembered < 1:
+            raise Misuse(f"remembered must be at least 1, not {self.remembered}: islands would stay apart")
         if self.ttl > TTL_MAX or self.answers > PEERS_MAX:
             raise Misuse(f"ttl must be at most {TTL_MAX} and answers at most {PEERS_MAX}: nobody would hear of more")
