@@ -1,0 +1,60 @@
+"""Honest traffic that goes on while something happens, and a count of what arrived where, how often."""
+
+import asyncio
+from collections import Counter
+from types import TracebackType
+
+from gossamer.live.node import Node
+from live.hostile.arena import TOPIC, Arena, until
+
+EVERY_S = 0.004
+
+
+class Traffic:
+    """These nodes publish all the time, and read what all of them publish."""
+
+    def __init__(self, arena: Arena, *names: str) -> None:
+        self.arena, self.names = arena, names
+        self.published: Counter[bytes] = Counter()
+        self.got: dict[str, Counter[bytes]] = {name: Counter() for name in names}
+
+    async def __aenter__(self) -> "Traffic":
+        await self.arena.is_unharmed()
+        self.readers = [asyncio.create_task(self.read(name)) for name in self.names]
+        self.writers = [asyncio.create_task(self.write(name, self.arena.nodes[name])) for name in self.names]
+        await self.goes_on()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for task in (*self.writers, *self.readers):
+            task.cancel()
+        await asyncio.gather(*self.writers, *self.readers, return_exceptions=True)
+
+    async def write(self, name: str, node: Node) -> None:
+        while True:
+            payload = f"{name} {self.published.total()}".encode()
+            await node.publish(f"{TOPIC}.italy", payload)
+            self.published[payload] += 1
+            await asyncio.sleep(EVERY_S)
+
+    async def read(self, name: str) -> None:
+        async for item in self.arena.inboxes[name]:
+            self.got[name][item.payload] += 1
+
+    async def goes_on(self, events: int = 20) -> None:
+        """Waits until so many more events were published."""
+        target = self.published.total() + events
+        await until(lambda: self.published.total() >= target)
+
+    async def nothing_is_lost(self) -> None:
+        """Stops publishing; every event must have been delivered everywhere, once."""
+        await self.goes_on()
+        for task in self.writers:
+            task.cancel()
+        await asyncio.gather(*self.writers, return_exceptions=True)
+        ours = {payload for payload in self.published if payload.decode().split()[0] in self.names}
+        await until(lambda: all(ours <= got.keys() for got in self.got.values()), 20.0)
+        for name, got in self.got.items():
+            assert all(got[payload] == 1 for payload in ours), name
