@@ -19,7 +19,7 @@ from click.testing import CliRunner
 from gossamer.cli import main
 
 PATIENCE_S = 30.0
-QUICK = ("--set", "timeouts.leave_s=0.3", "--set", "scamp.patience_us=100000")
+QUICK = ("--set", "timeouts.leave_s=0.3", "--set", "timeouts.ack_s=0.5", "--set", "scamp.patience_us=100000")
 "Daemons of tests do not wait long: for an event that nobody takes, for members of a community of their own."
 
 

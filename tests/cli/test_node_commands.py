@@ -143,14 +143,16 @@ def test_too_few_events_in_time_are_a_bad_verdict(pair: tuple[Daemon, Daemon]) -
 # Without a daemon
 
 
-def test_a_guest_is_done_once_members_have_the_event(pair: tuple[Daemon, Daemon]) -> None:
+def test_a_guest_is_done_once_members_have_the_event(pair: tuple[Daemon, Daemon], tmp_path: Path) -> None:
     one, two = pair
     two.payloads(".soccer", 1)
     for seed in (one.address, two.address):
         ran = gossamer("publish", ".guest", "hello", "--node", NOBODY, "--seed", seed)
         assert ran.code == 0, ran.stderr
         assert ran.stderr == f"gossamer: no node answers at {NOBODY}: publishing as a guest through {seed}\n"
-    assert two.payloads(".guest", 2) == ["hello", "hello"]
+    (tmp_path / "node.toml").write_text(f'name = "n"\nbind = "{NOBODY}"\nseeds = ["{one.address}"]\n')
+    assert gossamer("publish", ".guest", "hello", "--config", tmp_path / "node.toml").code == 0
+    assert two.payloads(".guest", 3) == ["hello"] * 3
 
 
 def test_a_guest_that_finds_no_member_says_so(stage: Stage) -> None:
