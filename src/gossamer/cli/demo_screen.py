@@ -64,20 +64,41 @@ def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
     console.print(table)
     for good, says in findings(verdict, out):
         console.print(f"[green]✓[/] {says}" if good else f"[bold red]✗[/] {says}", highlight=False)
+    console.print(
+        f"{verdict.events} events, of which {verdict.promised} promised: their publisher survived or came back. "
+        f"In doubt: deliveries to nodes that came or went within 2 s of the publication.\n",
+        style="dim",
+        highlight=False,
+    )
 
 
 def findings(verdict: Verdict, out: Path) -> list[tuple[bool, str]]:
-    missing = f"{verdict.missing} of {verdict.expected:,} deliveries owed are missing"
-    lost = f"{missing}, {verdict.broken} of them promised: {out / 'missing.csv'} names each and where it was last seen"
-    late = f"half of all deliveries within {ms(verdict.latency_us_p50)}, 99 % within {ms(verdict.latency_us_p99)}"
+    """What the promise consists of, and whether each part was kept."""
+    parasites, duplicates = verdict.parasites, verdict.duplicates
     return [
+        (not verdict.broken, owed(verdict, out)),
         (
-            not verdict.broken,
-            lost if verdict.missing else f"all {verdict.expected:,} deliveries owed were made; {late}",
+            not parasites,
+            f"{parasites} events came to nodes that had not asked for them: {out / 'parasites.csv'} names each"
+            if parasites
+            else "no parasites: no node was sent an event it had not asked for",
         ),
-        (not verdict.parasites, f"{verdict.parasites} parasites: events at nodes that had not asked for them"),
-        (not verdict.duplicates, f"{verdict.duplicates} duplicates: events delivered twice to the same node"),
+        (
+            not duplicates,
+            f"{duplicates} deliveries were made again: {out / 'duplicates.csv'} names each"
+            if duplicates
+            else "no duplicates: no event was delivered twice to the same node",
+        ),
     ]
+
+
+def owed(verdict: Verdict, out: Path) -> str:
+    if not verdict.missing:
+        late = f"half of them within {ms(verdict.latency_us_p50)}, 99 % within {ms(verdict.latency_us_p99)}"
+        return f"all {verdict.expected:,} deliveries owed were made, {late}"
+    whose = f"{verdict.broken} of events that were promised" if verdict.broken else "all of events lost with their node"
+    named = f"{out / 'missing.csv'} says where each was seen last"
+    return f"{verdict.missing:,} of {verdict.expected:,} deliveries owed are missing, {whose}: {named}"
 
 
 def number(value: int | None) -> str:

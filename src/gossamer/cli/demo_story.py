@@ -14,11 +14,13 @@ from gossamer.live.client import Client
 
 KILL, LATE, RETURN = 0.5, 0.6, 0.7
 "When they happen, as shares of the events."
+GRACE_S = 2.0
+"Who subscribed less than this ago is not blamed by the audit: with this pause, everybody owes everything."
 JOIN_S = 60.0
 ATTACH_S = 20.0
 LOOK_S = 1.0
 QUIET = 3
-"The network has settled once nothing was delivered for so many looks: longer than the audit's doubt lasts."
+"The network has settled once nothing was delivered for so many looks: longer than GRACE_S, which counts here too."
 SETTLE_S = 30.0
 CLUBS = ("Atalanta", "Bologna", "Genoa", "Lazio", "Lecce", "Napoli", "Parma", "Roma", "Torino", "Udinese")
 
@@ -86,6 +88,7 @@ class Story:
         self.watch.begin("joining", len(plan.nodes))
         await self.joined()
         self.tell("all have found the members of their topic, and those above it")
+        await asyncio.sleep(GRACE_S)
 
     async def joined(self) -> None:
         """Waits until each has a place, somebody to gossip with, and a way up, where there is any to have."""
