@@ -19,6 +19,9 @@ from click.testing import CliRunner
 from gossamer.cli import main
 
 PATIENCE_S = 30.0
+HERE = "127.0.0.1:0"
+NOBODY = "127.0.0.1:1"
+"An address where nobody listens."
 QUICK = ("--set", "timeouts.leave_s=0.3", "--set", "timeouts.ack_s=0.5", "--set", "scamp.patience_us=100000")
 "Daemons of tests do not wait long: for an event that nobody takes, for members of a community of their own."
 
