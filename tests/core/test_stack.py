@@ -25,6 +25,7 @@ from gossamer.core.machine import (
     Send,
     SetTimer,
     Started,
+    StartPublishing,
     StopPublishing,
     Subscribe,
     Tune,
@@ -447,3 +448,10 @@ def test_publications_beyond_those_that_may_wait_are_dropped_and_count_as_publis
     made.is_ready(".a")
     made.out.take()
     assert made.step(Publish(late), 1)[0] == Note("publish", event=late.id, topic=".a")
+
+
+def test_whoever_is_going_to_publish_joins_before_the_first_event() -> None:
+    made, _ = node()
+    made.step(StartPublishing(".a"), 0)
+    assert made.interest.takes_part(".a")
+    assert not made.interest.wants(".a")

@@ -70,6 +70,12 @@ class Publish(Struct, frozen=True, gc=False):
     published a second time is spread again: nobody acknowledged it the first time."""
 
 
+class StartPublishing(Struct, frozen=True):
+    """Our user is going to publish on this topic: its community is joined now, so that the first event is quick."""
+
+    topic: Topic
+
+
 class StopPublishing(Struct, frozen=True):
     """Our user will not publish on this topic any more."""
 
@@ -113,6 +119,7 @@ Given: TypeAlias = (
     | Introduced
     | Fired
     | Publish
+    | StartPublishing
     | StopPublishing
     | Subscribe
     | Unsubscribe

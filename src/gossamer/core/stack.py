@@ -214,6 +214,9 @@ class Stack:
             case machine.Unsubscribe(topic):
                 self._change(lambda: self.interest.subscribed.pop(topic, None))
                 self.out.note("unsubscribe", topic=topic)
+            case machine.StartPublishing(topic):
+                self.stopping.pop(topic, None)
+                self._change(lambda: self.interest.publishing.setdefault(topic))
             case machine.StopPublishing(topic):
                 self.stopping[topic] = None
                 self._stop_publishing(topic)

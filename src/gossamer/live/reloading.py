@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
-from gossamer.core.machine import Tune
+from gossamer.core.machine import StopPublishing, Tune
 from gossamer.core.topics import topic
 from gossamer.live.config import Config, changes
 from gossamer.live.node import Node
@@ -87,6 +87,13 @@ def _subscribe(station: Station, old: Config, new: Config) -> None:
             station.readers.unsubscribe(name)
 
 
+def _publish(station: Station, old: Config, new: Config) -> None:
+    station.announce(new.publish)
+    for name in old.publish:
+        if name not in new.publish:
+            station.driver.feed(StopPublishing(topic(name)))
+
+
 def _seeds(station: Station, old: Config, new: Config) -> None:
     station.seeds.change(new.seeds)
 
@@ -124,6 +131,7 @@ TAKERS = {
     "topics": _params,
     "scamp": _params,
     "subscribe": _subscribe,
+    "publish": _publish,
     "seeds": _seeds,
     "limits": _limits,
     "timeouts": _timeouts,

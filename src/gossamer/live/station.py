@@ -2,13 +2,13 @@
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import fold
 from gossamer.core.ids import EventId, Peer, peer_of
-from gossamer.core.machine import Contacted, Leave, Note, Started
+from gossamer.core.machine import Contacted, Leave, Note, Started, StartPublishing
 from gossamer.core.stack import Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import Head, Level
@@ -249,8 +249,15 @@ class Station:
         self.driver.feed(Started(contacts, memory))
         for name in self.config.subscribe:
             self.readers.subscribe(topic(name))
+        self.announce(self.config.publish)
         self.publishing.resume(waiting)
         self._beat()
+
+    def announce(self, names: Sequence[str]) -> None:
+        """Joins communities to be published to. Where that is not granted, events are handed to members instead."""
+        for name in map(topic, names):
+            if self.hearing.may(self.me, "subscribe", name):
+                self.driver.feed(StartPublishing(name))
 
     async def _former_life(self, spool: Spool) -> tuple[tuple[EventId, ...], list[bytes]]:
         """What is not news, and what still has to be handed over. A publication that was not delivered here yet, to

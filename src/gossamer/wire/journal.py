@@ -95,6 +95,7 @@ _PLAIN = (
     machine.Known,
     machine.Introduced,
     machine.Publish,
+    machine.StartPublishing,
     machine.StopPublishing,
     machine.Subscribe,
     machine.Unsubscribe,
