@@ -12,7 +12,7 @@ import asyncio
 from types import TracebackType
 from typing import Any
 
-from gossamer.live.config import Config
+from gossamer.live.config import load
 from gossamer.live.node import Node
 from gossamer.live.transports.memory import Memory, MemoryNetwork
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -37,10 +37,12 @@ class Network:
         await asyncio.gather(*(node.close() for node in self.nodes.values()))
 
     async def node(self, name: str, **settings: Any) -> Node:
-        """Starts a node; any setting of `Config` may be given."""
+        """Starts a node; any setting may be given, tables as `spool={"folder": "spool"}`. The environment says nothing
+        here: a test means the same everywhere."""
         first = next(iter(self.nodes.values()), None)
-        given = {"scamp": QUICK, "seeds": (first.address,) if first else (), **settings}
-        node = Node(Config(name=name, bind="memory:0", **given), transport=lambda trust: Memory(self.memory))
+        given = {"bind": "memory:0", "scamp": QUICK, "seeds": [first.address] if first else [], **settings}
+        config = load(environ={}, overrides={"name": name, **given})
+        node = Node(config, transport=lambda trust: Memory(self.memory))
         await node.start()
         self.nodes[name] = node
         return node
