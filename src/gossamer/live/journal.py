@@ -103,6 +103,7 @@ class Journal:
         try:
             self._given = at_us, kind_of(given), encoded(given)
         except (ValueError, OverflowError, TypeError) as wrong:
+            self.tick()
             self._end(f"{type(given).__name__} cannot be written ({wrong})")
 
     def effects(self, effects: list[Effect]) -> None:
