@@ -75,7 +75,6 @@ class Tcp:
         self.handshake_s = HANDSHAKE_S
         self.turned_away: TurnedAway = unheard
         self._listening: list[socket.socket] = []
-        self._taking: list[asyncio.Task[None]] = []
         self._unproved: dict[asyncio.Task[None], None] = {}
 
     async def listen(self, address: str, answer: Answer) -> str:
@@ -91,31 +90,49 @@ class Tcp:
             raise Misuse(cannot_listen(address, wrong)) from wrong
         for each in self._listening:
             each.setblocking(False)
-            self._taking.append(loop.create_task(self._take_calls(each, answer)))
+            self._watch(each, answer)
         bound = self._listening[0].getsockname()
         return spell_address(bound[0], bound[1])
 
-    async def _take_calls(self, listening: socket.socket, answer: Answer) -> None:
+    def _watch(self, listening: socket.socket, answer: Answer) -> None:
+        """Waits for calls. Not by `sock_accept`, which loses a connection when it is cancelled just then."""
+        if listening in self._listening:
+            asyncio.get_running_loop().add_reader(listening, self._take_calls, listening, answer)
+
+    def _take_calls(self, listening: socket.socket, answer: Answer) -> None:
         loop = asyncio.get_running_loop()
-        while True:
+        for _ in range(BACKLOG):
             try:
-                caller, _ = await loop.sock_accept(listening)
+                caller, _ = listening.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
             except OSError as wrong:
                 self.turned_away("too many callers", "?", f"a call could not be taken: {wrong}")
-                await asyncio.sleep(PAUSE_S)
-                continue
-            if len(self._unproved) >= UNPROVED_MAX:
-                slowest = next(iter(self._unproved))
-                del self._unproved[slowest]
-                slowest.cancel()
-                self.turned_away("too many callers", "?", "too many were about to prove themselves")
-            task = loop.create_task(self._let_in(caller, answer))
-            self._unproved[task] = None
-            task.add_done_callback(lambda done: self._unproved.pop(done, None))
+                loop.remove_reader(listening)
+                loop.call_later(PAUSE_S, self._watch, listening, answer)
+                return
+            self._take(caller, answer)
 
-    async def _let_in(self, caller: socket.socket, answer: Answer) -> None:
+    def _take(self, caller: socket.socket, answer: Answer) -> None:
+        caller.setblocking(False)
+        if len(self._unproved) >= UNPROVED_MAX:
+            next(each for each in self._unproved if not each.cancelling()).cancel()
+            self.turned_away("too many callers", "?", "too many were about to prove themselves")
+        begun: list[bool] = []
+        task = asyncio.get_running_loop().create_task(self._let_in(caller, answer, begun))
+        self._unproved[task] = None
+
+        def over(done: asyncio.Task[None]) -> None:
+            del self._unproved[done]
+            if not begun:  # or asyncio looks after the socket
+                caller.close()
+
+        task.add_done_callback(over)
+
+    async def _let_in(self, caller: socket.socket, answer: Answer, begun: list[bool]) -> None:
         """First TLS, then the listener."""
         contexts, where = self.trust.contexts(), "?"
+        begun.append(True)
         try:
             where = spell_address(*caller.getpeername()[:2])
             caller.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -150,16 +167,16 @@ class Tcp:
         return channel
 
     async def close(self) -> None:
-        tasks = (*self._taking, *self._unproved)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
         self._stop_listening()
+        for task in tuple(self._unproved):
+            task.cancel()
+        await asyncio.gather(*self._unproved, return_exceptions=True)
 
     def _stop_listening(self) -> None:
-        for each in self._listening:
+        listening, self._listening = self._listening, []
+        for each in listening:
+            asyncio.get_running_loop().remove_reader(each)
             each.close()
-        self._listening = []
 
 
 def spell_address(host: str, port: int) -> str:
