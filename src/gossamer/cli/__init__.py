@@ -17,7 +17,7 @@ COMMANDS = {
     "publish": "hand events to the network",
     "subscribe": "print events as they come",
     "keys": "who may join, publish and subscribe",
-    "replay": "give a live node's journal to a fresh machine, compare every effect",
+    "replay": "a live node's journal, step by step, on a fresh machine",
     "experiments": "the experiments that come with the package",
     "config": "a node's settings: write, check, show",
 }
