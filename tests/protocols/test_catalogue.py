@@ -3,12 +3,10 @@
 import ast
 import importlib
 import sys
-import types
-import typing
 from collections.abc import Iterable
-from functools import cache, reduce
+from functools import cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 import pytest
@@ -27,6 +25,7 @@ from gossamer.protocols import CATALOGUE, Catalogue, Protocol
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
 from gossamer.wire.codec import Codec
 from protocols.hierarchies import SMALL, setting
+from protocols.saying import ME, PEERS, TOPICS, any_of
 
 EVERY = list(CATALOGUE)
 SPREADS = [name for name, protocol in CATALOGUE.items() if protocol.role == "spread"]
@@ -59,6 +58,9 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"lease_us": 0},
         {"beats_missed": 0},
         {"asks_per_beat": 0},
+        {"forwards_max": 1 << 11},
+        {"indirection": 1 << 11},
+        {"lease_us": 1 << 60},
         {"view_max": 0},
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
@@ -212,48 +214,7 @@ def test_one_codec_can_speak_every_protocol() -> None:
 
 # Layers hear anything: messages made of whatever the wire lets through, some of it about what the node knows
 
-ME: Peer = 5
-TOPICS = [".", ".d", ".d.g", ".d.g.h", ".x", ".x.d"]
-PEERS = st.integers(0, 60).filter(lambda peer: peer != ME) | st.integers(0, 2**64 - 1)
-NUMBERS = st.integers(-3, 60) | st.integers(-(2**63), 2**64 - 1)
-MARKS = st.integers(0, 40).flatmap(lambda count: st.binary(min_size=4 * count, max_size=4 * count))
 SHOWN = settings(max_examples=150)
-
-
-def anything(hint: Any) -> st.SearchStrategy[Any]:
-    """What may stand in a field of this type after decoding."""
-    origin, inside = typing.get_origin(hint), typing.get_args(hint)
-    if origin is Annotated:
-        plain, *_, meta = inside
-        if plain is str:
-            return st.sampled_from(TOPICS)  # a topic, or a spelling of one
-        return st.integers(meta.ge, meta.le) if plain is int else anything(plain)
-    if origin in (typing.Union, types.UnionType):
-        return reduce(st.SearchStrategy.__or__, map(anything, inside))
-    if origin is tuple:
-        return st.lists(anything(inside[0]), max_size=5).map(tuple)
-    if origin is dict:
-        return st.dictionaries(anything(inside[0]), anything(inside[1]), max_size=2)
-    if isinstance(hint, type) and issubclass(hint, Struct):
-        return messages_of(hint)
-    return {
-        type(None): st.none(),
-        bool: st.booleans(),
-        int: NUMBERS,
-        float: st.floats(),
-        str: st.text(max_size=5),
-        bytes: st.binary(max_size=20) | MARKS,
-    }[hint]
-
-
-@cache
-def messages_of(kind: type[Struct]) -> st.SearchStrategy[Any]:
-    hints = typing.get_type_hints(kind, include_extras=True)
-    return st.builds(kind, **{field: anything(hints[field]) for field in kind.__struct_fields__})
-
-
-def any_of(kinds: Iterable[type[Struct]]) -> st.SearchStrategy[Any]:
-    return st.one_of([messages_of(kind) for kind in kinds])
 
 
 def home_of(me: Peer, communities: Iterable[Community]) -> Community:

@@ -48,6 +48,12 @@ def test_a_request_ends_where_its_hops_do() -> None:
     assert node.step(Received(9, request(ttl=1)), 0) == []
 
 
+def test_a_request_made_up_in_ones_own_name_is_ignored() -> None:
+    node, _ = searcher()
+    node.step(Subscribe("."), 0)
+    assert node.step(Received(9, request(origin=1)), 0) == []
+
+
 def test_nobody_gets_more_hops_than_a_node_would_ask_for_itself() -> None:
     node, _ = searcher(ttl=4)
     relayed = sent(node.step(Received(9, request(ttl=255)), 0), ReqContact)

@@ -177,7 +177,7 @@ class Links(Layer):
 
     def request(self, links: Sequence[Peer], topic: Topic, table: Table, count: int, rotate: bool = False) -> None:
         if count > 0 and table.found is not None:
-            self.out.send(links, NewProcess(table.found, topic, table.above, count, rotate))
+            self.out.send(links, NewProcess(table.found, topic, table.above, min(count, PEERS_MAX), rotate))
 
     def on_new_process(self, peer: Peer, request: NewProcess) -> None:
         """A process below asks for other members of our community."""

@@ -8,8 +8,10 @@ from gossamer.core.events import Carried
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
 
-PEERS_MAX = 256
+PEERS_MAX = 64
 "Members named in one message."
+
+Nonce: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 
 
 class Carry(Struct, frozen=True, tag="camcast.carry", gc=False):
@@ -21,14 +23,14 @@ class Carry(Struct, frozen=True, tag="camcast.carry", gc=False):
 class Probe(Struct, frozen=True, tag="camcast.probe"):
     """Are you there, and in this topic's community? (CHECK of Fig. 6)"""
 
-    nonce: int
+    nonce: Nonce
     topic: Topic
 
 
 class Alive(Struct, frozen=True, tag="camcast.alive"):
     """I am there; and in that community, unless not `here`."""
 
-    nonce: int
+    nonce: Nonce
     here: bool = True
 
 
@@ -38,7 +40,7 @@ class NewProcess(Struct, frozen=True, tag="camcast.new_process"):
     topic: Topic
     below: Topic
     above: Topic
-    count: int
+    count: Annotated[int, Meta(ge=0, le=PEERS_MAX)]
     rotate: bool = False
 
 

@@ -13,6 +13,9 @@ from gossamer.parts.size import Census
 from gossamer.protocols.scamp.messages import Gone, Marks
 from gossamer.protocols.scamp.params import Params
 
+SKEW_EPOCHS = 1000
+"How far another's clock may be ahead, in exchanges of marks."
+
 
 class Members(Protocol):
     """The part of a membership layer this one asks."""
@@ -88,6 +91,9 @@ class Headcount(Layer):
             self.out.send([peer], Gone(marks.topic))
             return
         census, before = tally.census, tally.census.epoch
+        if marks.epoch > self.last_epoch(marks.topic):
+            self.out.note("reject", peer=peer, topic=marks.topic, detail="an epoch that cannot have come yet")
+            return
         if not census.hear(marks.epoch, marks.packed, marks.last):
             self.out.note("reject", peer=peer, topic=marks.topic, detail="not a list of marks")
             return
@@ -96,6 +102,11 @@ class Headcount(Layer):
         news = (census.epoch, census.packed(), census.last) != (marks.epoch, marks.packed, marks.last)
         if marks.answer and news:
             self.tell([peer], marks.topic, census, answer=False)
+
+    def last_epoch(self, topic: Topic) -> int:
+        """The highest number an epoch may have by now, had epochs been as short as exchanges since time began. Whoever
+        names a higher one would have everybody count up from there, and none be left to count with."""
+        return SKEW_EPOCHS + max(0, self.node.now_us) // self.params(topic).size_every_us
 
     def tell(self, peers: Sequence[Peer], topic: Topic, census: Census, answer: bool) -> None:
         self.out.send(peers, Marks(topic, census.epoch, census.packed(), census.last, answer))

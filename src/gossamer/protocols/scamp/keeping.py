@@ -12,10 +12,20 @@ from gossamer.core.draws import JOIN, chance, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic
+from gossamer.parts.bucket import Buckets
 from gossamer.protocols.scamp import rules
 from gossamer.protocols.scamp.messages import Accept, Forward, Gone, Join, Kept
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.scamp.view import Held, View
+
+JOINS_PER_S, JOINS_BURST = 10, 100
+"Subscriptions of one peer that are heard: each may make COPIES_MAX copies."
+FORWARDS_PER_S, FORWARDS_BURST = 100, 1000
+"Copies of one peer's subscriptions that are heard. In a small community each copy comes by several times."
+RELAYED_PER_S, RELAYED_BURST = 500, 5000
+"Both, by who passes them on."
+COPIES_MAX = 64
+"Copies one subscription makes, however large the contact's view: (c + 1) ln N is 28 for a million members."
 
 
 class Keeping(Layer):
@@ -26,6 +36,9 @@ class Keeping(Layer):
         self.views: dict[Topic, View] = {}
         self.greets: list[Callable[[Peer, Topic], None]] = []
         self.count = 0
+        self.joins = Buckets(JOINS_PER_S, JOINS_BURST)
+        self.forwards = Buckets(FORWARDS_PER_S, FORWARDS_BURST)
+        self.relayed = Buckets(RELAYED_PER_S, RELAYED_BURST)
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -57,7 +70,7 @@ class Keeping(Layer):
     def on_join(self, peer: Peer, join: Join) -> None:
         """Walks the subscription on, or acts on it as its contact."""
         view = self.member(peer, join.topic)
-        if view is None or join.who == self.node.me:
+        if view is None or join.who == self.node.me or not self.heard(peer, self.joins, join):
             return
         around = [other for other in view.known() if other != join.who]
         if rules.steps_back(chance(self.fresh_key(JOIN), 0), join.degree, len(around)):
@@ -77,7 +90,7 @@ class Keeping(Layer):
         if not others:
             self.hold(join.topic, view, join.who, join.number, lease_us)
             return
-        copies = len(others) + params.extra_copies if join.copies is None else min(join.copies, params.view_max)
+        copies = min(COPIES_MAX, len(others) + params.extra_copies if join.copies is None else join.copies)
         told = [others[i] for i in distinct(self.fresh_key(JOIN), len(others), copies)]
         told += [self.one_of(others) for _ in range(copies - len(told))]
         self.out.send(told, Forward(join.topic, join.who, join.number, params.forwards_max, lease_us))
@@ -85,7 +98,7 @@ class Keeping(Layer):
     def on_forward(self, peer: Peer, forward: Forward) -> None:
         """Keeps a copy or passes it on. One that meets an older copy of itself renews that, and is used up."""
         view = self.member(peer, forward.topic)
-        if view is None:
+        if view is None or not self.heard(peer, self.forwards, forward):
             return
         params = self.params(forward.topic)
         held = view.held.get(forward.who)
@@ -133,6 +146,13 @@ class Keeping(Layer):
         if view is None:
             self.out.send([peer], Gone(topic))
         return view
+
+    def heard(self, peer: Peer, allowed: Buckets, message: Join | Forward) -> bool:
+        now_us = self.node.now_us
+        if self.relayed.take(peer, now_us) and allowed.take(message.who, now_us):
+            return True
+        self.out.note("reject", peer=peer, topic=message.topic, detail="too many requests")
+        return False
 
     def greet(self, peer: Peer, topic: Topic) -> None:
         for greet in self.greets:

@@ -153,7 +153,7 @@ class Scamp(Layer):
         view.phase = "asking"
         view.named = {}
         self.wait(topic, view, view.patience_us)
-        view.number = fold(self.node.now_us, view.generation)
+        view.number = fold(self.node.now_us, view.generation) >> 1
         self.search.ask([topic])
 
     def wait(self, topic: Topic, view: View, patience_us: int) -> None:

@@ -1,11 +1,21 @@
 """What SCAMP nodes say to each other. What a message says of its sender it says of `peer`: nobody speaks for others."""
 
-from typing import TypeAlias
+from typing import Annotated, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
+
+HOPS_MAX = 1 << 10
+LEASE_US_MAX = 1 << 53
+MARKS_BYTES_MAX = 512
+
+Number: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
+Steps: TypeAlias = Annotated[int, Meta(ge=0, le=HOPS_MAX)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=1 << 32)]
+Lease: TypeAlias = Annotated[int, Meta(ge=0, le=LEASE_US_MAX)]
+"Bounded where they come in: whatever a peer sends, arithmetic stays exact and every loop short."
 
 
 class Join(Struct, frozen=True, tag="scamp.join"):
@@ -13,12 +23,12 @@ class Join(Struct, frozen=True, tag="scamp.join"):
 
     topic: Topic
     who: Peer
-    number: int
-    walk: int
-    lease_us: int
-    copies: int | None = None
+    number: Number
+    walk: Steps
+    lease_us: Lease
+    copies: Count | None = None
     "How many keepers a renewal wants; None: a newcomer, as many as the contact's view and c more."
-    degree: int = 0
+    degree: Count = 0
     "How many members the last node knows, for the next to weigh the step; 0: the step is not to be weighed."
 
 
@@ -26,7 +36,7 @@ class Accept(Struct, frozen=True, tag="scamp.accept"):
     """I act as the contact of your subscription of this number."""
 
     topic: Topic
-    number: int
+    number: Number
 
 
 class Forward(Struct, frozen=True, tag="scamp.forward"):
@@ -34,9 +44,9 @@ class Forward(Struct, frozen=True, tag="scamp.forward"):
 
     topic: Topic
     who: Peer
-    number: int
-    hops: int
-    lease_us: int
+    number: Number
+    hops: Steps
+    lease_us: Lease
 
 
 class Kept(Struct, frozen=True, tag="scamp.kept"):
@@ -68,9 +78,9 @@ class Marks(Struct, frozen=True, tag="scamp.marks"):
     """The count of the community, as far as I know it."""
 
     topic: Topic
-    epoch: int
-    packed: bytes
-    last: int | None
+    epoch: Number
+    packed: Annotated[bytes, Meta(max_length=MARKS_BYTES_MAX)]
+    last: Count | None
     answer: bool
     "Whether the receiver shall answer with what it knows."
 

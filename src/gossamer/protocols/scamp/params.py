@@ -4,6 +4,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
+from gossamer.protocols.scamp.messages import HOPS_MAX, LEASE_US_MAX
 
 AT_LEAST_ONE = (
     "forwards_max",
@@ -20,6 +21,12 @@ AT_LEAST_ONE = (
     "size_every_us",
     "epoch_us",
 )
+AT_MOST = {
+    "indirection": HOPS_MAX,
+    "forwards_max": HOPS_MAX,
+    "lease_us": LEASE_US_MAX,
+    "first_lease_us": LEASE_US_MAX,
+}
 
 
 class Params(Struct, frozen=True, kw_only=True):
@@ -73,6 +80,9 @@ class Params(Struct, frozen=True, kw_only=True):
         for name in AT_LEAST_ONE:
             if getattr(self, name) < 1:
                 raise Misuse(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name, most in AT_MOST.items():
+            if getattr(self, name) > most:
+                raise Misuse(f"{name} must be at most {most}, not {getattr(self, name)}: peers would not hear of more")
         if self.isolated_us <= self.beat_every_us:
             raise Misuse("isolated_us must exceed beat_every_us: a node would feel alone between two beats")
         if self.epoch_us <= self.size_every_us:

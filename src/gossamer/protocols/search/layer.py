@@ -13,11 +13,17 @@ from gossamer.core.draws import SEARCH, distinct, fold
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic, remember
+from gossamer.parts.bucket import Buckets
 from gossamer.parts.seen import Seen
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
 
 REQUESTS_REMEMBERED = 1000
+REQUESTS_PER_S, REQUESTS_BURST = 10, 100
+"""Requests of one origin that are heard: each may cause 120 messages in all, so nobody may cause more than 1,200 a
+second. A node that joins fifty communities at once stays within the burst."""
+RELAYED_PER_S, RELAYED_BURST = 100, 500
+"The same by sender, whatever origins it names: those of others it relays, or made up."
 SOUGHT_MAX = 1000
 "Topics asked for whose spelling is remembered, to know what an answer is about."
 
@@ -44,6 +50,8 @@ class Search(Layer):
         """Seeds are the peers this node began with, lost the acquaintances it had to give up. Each request goes to one
         of them too, or a network that fell apart, and whose parts each do well, would never be one again."""
         self.handled = Seen(REQUESTS_REMEMBERED)
+        self.by_origin = Buckets(REQUESTS_PER_S, REQUESTS_BURST)
+        self.by_sender = Buckets(RELAYED_PER_S, RELAYED_BURST)
         self.asked = 0
         super().__init__(node)
 
@@ -113,7 +121,11 @@ class Search(Layer):
 
     def on_req_contact(self, peer: Peer, request: ReqContact) -> None:
         self.met(peer)
-        if not self.handled.add(EventId(request.origin, 0, request.nonce)):
+        if request.origin == self.node.me or not self.handled.add(EventId(request.origin, 0, request.nonce)):
+            return
+        now_us = self.node.now_us
+        if not self.by_sender.take(peer, now_us) or not self.by_origin.take(request.origin, now_us):
+            self.out.note("reject", peer=peer, detail="too many requests")
             return
         answerable = self.answerable()
         for name in request.wanted:

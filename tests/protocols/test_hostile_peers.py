@@ -1,0 +1,211 @@
+"""Whatever peers say, in whatever order: a node never raises, never grows beyond its bounds, and never multiplies."""
+
+from collections.abc import Iterable
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from gossamer.core.draws import draw, fold
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import (
+    SECOND_US,
+    Effect,
+    Fired,
+    Given,
+    Introduced,
+    Known,
+    Note,
+    PeerDown,
+    Publish,
+    Received,
+    Send,
+    SetTimer,
+    Started,
+    Subscribe,
+    Unsubscribe,
+)
+from gossamer.core.stack import PENDING_MAX, Stack
+from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.protocols.camcast.handover import OUTLETS_MAX, Handover
+from gossamer.protocols.camcast.links import Links
+from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.scamp.keeping import COPIES_MAX, FORWARDS_BURST, JOINS_BURST, Keeping
+from gossamer.protocols.scamp.layer import Scamp
+from gossamer.protocols.scamp.messages import Forward, Join, Marks
+from gossamer.protocols.scamp.params import Params as ScampParams
+from gossamer.protocols.search.layer import REQUESTS_BURST, SOUGHT_MAX, Search
+from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.search.params import Params as SearchParams
+from protocols.dynamics import CODEC, layer
+from protocols.member import LEASE
+from protocols.saying import ME, PEERS, TOPICS, any_of
+
+CAMCAST = Params(small=16, links=2, targets=2.0, links_low=1)
+SCAMP = ScampParams(view_max=8)
+SEARCH = SearchParams(acquaintances=6, remembered=4)
+SENDS_MAX = 200
+"Messages one given may cause."
+TIMERS_MAX = 150
+"Timers under way, stale ones too: about eight for each topic, as often as it was joined within a lease."
+
+
+class Victim:
+    """A node with tight bounds, and everything that is asked of it afterwards."""
+
+    def __init__(self, *subscribed: str) -> None:
+        self.node: Stack = dynamic_node(ME, 1, params=CAMCAST, scamp=SCAMP, search=SEARCH)
+        self.now_us = 0
+        self.waiting: list[tuple[int, Struct]] = []
+        self.take(Started((1, 2, 3)))
+        for topic in subscribed:
+            self.take(Subscribe(topic))
+
+    def take(self, given: Given) -> list[Effect]:
+        effects = self.node.step(given, self.now_us)
+        self.waiting += [(self.now_us + e.after_us, e.timer) for e in effects if type(e) is SetTimer]
+        assert sum(len(effect.peers) for effect in effects if type(effect) is Send) <= SENDS_MAX, given
+        assert not any(ME in effect.peers for effect in effects if type(effect) is Send), given
+        return effects
+
+    def hear(self, peer: Peer, message: Struct) -> list[Effect]:
+        return self.take(Received(peer, CODEC.decode(CODEC.encode(message))))
+
+    def wait(self, us: int) -> None:
+        self.now_us += us
+        due = [each for each in self.waiting if each[0] <= self.now_us]
+        self.waiting = [each for each in self.waiting if each[0] > self.now_us]
+        for _, timer in due:
+            self.take(Fired(timer))
+
+    def check(self) -> None:
+        """Every bound of every table."""
+        mine = self.node.interest.mine()
+        scamp, links = layer(self.node, Scamp), layer(self.node, Links)
+        search, handover = layer(self.node, Search), layer(self.node, Handover)
+        assert {*scamp.views} == {*mine}
+        for view in scamp.views.values():
+            assert max(len(view.held), len(view.holders)) <= SCAMP.view_max
+            assert ME not in {**view.held, **view.holders}
+            assert view.unanswered.asks.keys() <= view.held.keys()
+            assert len(view.named) <= SCAMP.view_max + 64
+        assert len(handover.outlets) <= OUTLETS_MAX
+        assert links.by_topic.keys() == {*mine, *handover.outlets}
+        for tables in links.by_topic.values():
+            for table in tables.values():
+                assert len(table.entries) == len({*table.entries}) <= CAMCAST.links
+                assert ME not in table.entries
+                assert {*table.failed, *table.confirmed} <= {*table.entries}
+                assert len(table.unanswered.asks) <= 200
+        assert len(search.acquaintances) <= SEARCH.acquaintances
+        assert max(len(search.seeds), len(search.lost)) <= SEARCH.remembered
+        assert len(search.sought) <= SOUGHT_MAX
+        keeping = layer(self.node, Keeping)
+        for buckets in (search.by_origin, search.by_sender, keeping.joins, keeping.forwards, keeping.relayed):
+            assert len(buckets.left) <= buckets.most
+        assert self.node.waiting <= PENDING_MAX
+        assert len(self.waiting) <= TIMERS_MAX, "timers pile up"
+
+
+EVENT_IDS = st.builds(EventId, st.integers(0, 9), st.integers(0, 2), st.integers(0, 9))
+HEARD = st.builds(Received, PEERS, any_of(DYNAMIC_MESSAGES))
+GIVENS: st.SearchStrategy[Given] = st.one_of(
+    HEARD,
+    HEARD,
+    HEARD,
+    HEARD,
+    HEARD,
+    st.builds(Subscribe, st.sampled_from(TOPICS)),
+    st.builds(Unsubscribe, st.sampled_from(TOPICS)),
+    st.builds(PeerDown, PEERS),
+    st.builds(Introduced, PEERS, st.integers(0, 3)),
+    st.builds(Known, PEERS, st.lists(EVENT_IDS, max_size=3).map(tuple)),
+    st.builds(Publish, st.builds(Event, EVENT_IDS, st.sampled_from(TOPICS)), st.booleans()),
+)
+
+
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(st.lists(st.tuples(GIVENS, st.integers(0, 3 * SECOND_US)), min_size=20, max_size=60), st.sampled_from(TOPICS))
+def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Given, int]], subscribed: str) -> None:
+    victim = Victim(subscribed)
+    for given_now, pause_us in history:
+        if type(given_now) is Received:
+            victim.hear(given_now.peer, given_now.message)
+        else:
+            victim.take(given_now)
+        victim.wait(pause_us)
+        victim.check()
+
+
+def test_ten_thousand_joins_of_many_names_leave_memory_as_it_was() -> None:
+    victim = Victim(".", ".d")
+    for number in range(10_000):
+        key = fold(7, number)
+        who, topic = draw(key, 0) % 5000, (".", ".d", ".x")[number % 3]
+        for message in (
+            Join(topic, who, number, number % 7, LEASE, copies=number),
+            Forward(topic, who, number, number % 40, LEASE),
+            ReqContact(who, number, (topic, ".d.g"), 255),
+            AnsContact(topic, tuple(range(number, number + 64))),
+        ):
+            victim.hear(1000 + draw(key, 1) % 100, message)
+        victim.wait(1000)
+    victim.check()
+    assert all(len(buckets.left) <= 4096 for buckets in (layer(victim.node, Keeping).joins,))
+
+
+# -- buckets --------------------------------------------------------------------------------------------------------
+
+
+def refused(effects: Iterable[Effect]) -> bool:
+    return any(type(effect) is Note and effect.detail == "too many requests" for effect in effects)
+
+
+@pytest.mark.parametrize(
+    ("flood", "burst"),
+    [
+        (lambda number: ReqContact(77, number, (".nobody",), 4), REQUESTS_BURST),
+        (lambda number: Join(".", 77, number, 0, LEASE), JOINS_BURST),
+        (lambda number: Forward(".", 77, number, 5, LEASE), FORWARDS_BURST),
+    ],
+    ids=["requests", "joins", "copies"],
+)
+def test_who_asks_too_often_is_refused_in_a_note_and_others_are_not(flood: object, burst: int) -> None:
+    victim = Victim(".")
+    for peer in (2, 3, 4):
+        victim.hear(peer, Forward(".", peer, 1, 1, LEASE))
+    answers = [victim.hear(2 + number % 30, flood(number)) for number in range(burst + 50)]  # type: ignore[operator]
+    assert not any(map(refused, answers[:burst]))
+    assert all(map(refused, answers[burst:]))
+    assert not any(type(effect) is Send for effects in answers[burst:] for effect in effects)
+    for message in (ReqContact(78, 1, (".nobody",), 4), Join(".", 78, 1, 0, LEASE), Forward(".", 78, 1, 5, LEASE)):
+        assert not refused(victim.hear(2, message))
+    victim.now_us += 60 * SECOND_US
+    assert not refused(victim.hear(2, flood(10**6)))  # type: ignore[operator]
+
+
+def test_one_that_makes_up_names_is_refused_all_the_same() -> None:
+    victim = Victim(".")
+    answers = [victim.hear(66, ReqContact(1000 + number, number, (".nobody",), 4)) for number in range(1000)]
+    assert sum(map(refused, answers)) == 500
+
+
+def test_a_join_makes_no_more_copies_than_a_million_members_would_need() -> None:
+    node = dynamic_node(ME, 1)
+    node.step(Subscribe("."), 0)
+    for peer in range(100, 350):
+        node.step(Received(peer, Forward(".", peer, 1, 1, LEASE)), 0)
+    for copies in (None, 2**32):
+        effects = node.step(Received(9, Join(".", 9, 7, 0, LEASE, copies)), 0)
+        copied = [e for e in effects if type(e) is Send and type(e.message) is Forward]
+        assert sum(len(effect.peers) for effect in copied) == COPIES_MAX
+
+
+def test_nobody_can_wind_the_count_forward_to_where_it_ends() -> None:
+    victim = Victim(".")
+    victim.wait(60 * SECOND_US)
+    (note,) = victim.hear(3, Marks(".", 2**62 - 1, b"abcd", 2**32, True))
+    assert type(note) is Note
+    assert note.kind == "reject"
