@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 import msgspec
 from rich.console import Console
+from rich.markup import escape
 
 from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
@@ -98,8 +99,11 @@ def audit(spark: Session, traces: Path, out: Path, console: Console) -> Verdict:
 
 
 def show_ways_on(console: Console, out: Path) -> None:
-    console.print(f"Report: [bold]{out / 'report.html'}[/] · what each node said: {out / NETWORK / 'nodes'}/*/log")
-    console.print(
-        "Next: gossamer node --help · gossamer keys init · gossamer simulate demo/crashes, for 1,110 processes",
-        style="dim",
-    )
+    ways = {
+        "the whole report": out / "report.html",
+        "what each node said": out / NETWORK / "nodes/*/log",
+        "a node of your own": "gossamer node --name mine --subscribe .news",
+        "the same, simulated": "gossamer simulate demo/crashes",
+    }
+    for what, where in ways.items():
+        console.print(f"{what:<20} [bold]{escape(str(where))}[/]", highlight=False, soft_wrap=True)

@@ -5,11 +5,12 @@ from types import TracebackType
 
 from rich import box
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.pipeline.csvs import read_csv
+from gossamer.pipeline.desk import read_csv
 
 
 class Screen:
@@ -46,15 +47,14 @@ class Screen:
             self._progress.update(self._bar, completed=done, beside=beside)
 
     def tell(self, says: str) -> None:
-        self.console.print(f"[green]•[/] {says}", highlight=False)
+        self.console.print(f"[green]•[/] {escape(says)}", highlight=False)
 
 
 def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
     """A row per community, then what it comes to."""
-    columns = ("members", "expected", "delivered", "missing", "in doubt", "copies each")
-    table = Table("community", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, justify="right")
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column in ("community", "nodes", "expected", "delivered", "missing", "in doubt", "copies each"):
+        table.add_column(column, justify="left" if column == "community" else "right", no_wrap=True)
     rows = read_csv(out / "per_community.csv")
     for row in sorted(rows, key=lambda row: len(row["community"]), reverse=True):
         counts = [row["members"], row["expected"], row["delivered"], row["missing"], row["in_doubt"]]
@@ -63,12 +63,14 @@ def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
     table.add_row("all", *map(number, total), each(verdict.efficiency), style="bold")
     console.print(table)
     for good, says in findings(verdict, out):
-        console.print(f"[green]✓[/] {says}" if good else f"[bold red]✗[/] {says}", highlight=False)
+        mark = "[green]✓[/]" if good else "[bold red]✗[/]"
+        console.print(mark, escape(says), highlight=False, soft_wrap=True)
     console.print(
-        f"{verdict.events} events, of which {verdict.promised} promised: their publisher survived or came back. "
-        f"In doubt: deliveries to nodes that came or went within 2 s of the publication.\n",
+        f"{verdict.promised} of {verdict.events} events are promised: their publisher survived or came back. "
+        f"In doubt is what\nwas published within 2 s of a node's coming or going.\n",
         style="dim",
         highlight=False,
+        soft_wrap=True,
     )
 
 
