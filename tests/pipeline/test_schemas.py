@@ -1,5 +1,7 @@
 """Schemas are what the struct of a row says, no more."""
 
+from typing import Literal
+
 import pytest
 
 pytest.importorskip("pyspark")
@@ -21,6 +23,7 @@ class Row(Struct, frozen=True):
     home: bool
     last: int | None
     why: str | None = None
+    side: Literal["left", "right"] = "left"
 
 
 def test_arrow_gets_a_column_per_field_nullable_only_where_none_is_allowed() -> None:
@@ -32,6 +35,7 @@ def test_arrow_gets_a_column_per_field_nullable_only_where_none_is_allowed() -> 
             pa.field("home", pa.bool_(), nullable=False),
             pa.field("last", pa.int64(), nullable=True),
             pa.field("why", pa.string(), nullable=True),
+            pa.field("side", pa.string(), nullable=False),
         ]
     )
 
@@ -45,6 +49,7 @@ def test_spark_gets_the_same_columns() -> None:
             StructField("home", BooleanType(), nullable=False),
             StructField("last", LongType(), nullable=True),
             StructField("why", StringType(), nullable=True),
+            StructField("side", StringType(), nullable=False),
         ]
     )
 

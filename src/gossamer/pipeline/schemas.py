@@ -2,7 +2,7 @@
 
 import typing
 from types import NoneType
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 from msgspec import Struct
@@ -13,12 +13,14 @@ ARROW = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_(
 
 
 def arrow_schema(row: type[Struct]) -> pa.Schema:
-    """A column per field; a field that may be None is nullable."""
+    """A column per field; a field that may be None is nullable, one of a few words is text."""
     hints = typing.get_type_hints(row)
     return pa.schema([_column(name, hints[name]) for name in row.__struct_fields__])
 
 
 def _column(name: str, hint: Any) -> pa.Field:
+    if typing.get_origin(hint) is Literal:
+        return pa.field(name, ARROW[type(typing.get_args(hint)[0])], nullable=False)
     plain = [each for each in typing.get_args(hint) or (hint,) if each is not NoneType]
     return pa.field(name, ARROW[plain[0]], nullable=NoneType in typing.get_args(hint))
 

@@ -1,0 +1,79 @@
+"""Where bytes of events arrived, wanted or not: by the traces' own subscriptions and publications, not only by what the
+node says of itself."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from gossamer.pipeline.audit_lives import GRACE_US, is_kind, nearest
+from gossamer.pipeline.audit_pairs import KEY, PAIR
+
+BYTES = ("receive", "deliver", "duplicate", "recover", "parasite", "relay")
+"Kinds of rows that a node can only write about an event whose bytes it has."
+
+
+def gather_interests(interests: DataFrame) -> DataFrame:
+    """One row per node and topic: the spells in which it `wants` events of the topic, or publishes on it or above;
+    those in which it `relays` them by a role it declared; and the community it is a member of for that."""
+    spell = F.struct("from_us", "to_us")
+    member = F.col("why") != "relay"
+    return interests.groupBy("run", "node", "topic").agg(
+        F.collect_list(F.when(member, spell)).alias("wants"),
+        F.collect_list(F.when(~member, spell)).alias("relays"),
+        nearest(F.when(member, F.col("wide"))).alias("community"),
+    )
+
+
+def within(spells: str, margin_us: int = 0) -> Column:
+    """Whether the row's time lies in one of these spells; no spells at all: it does not."""
+    at = F.col("at_us")
+    found = F.exists(spells, lambda each: (each.from_us - margin_us <= at) & (at <= each.to_us + margin_us))
+    return F.coalesce(found, F.lit(False))
+
+
+def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> DataFrame:
+    """One row per event and node its bytes came to: `parasite` where nobody wants them, `stray` where somebody did
+    until GRACE_US ago or does within GRACE_US, `relay` by a declared role. A node's own word for a parasite is
+    believed (`declared`); `found` are those its other rows give away."""
+    known = events.select(*KEY, F.col("topic").alias("event_topic"), "timed")
+    arrived = told.where(is_kind(*BYTES) & F.col("publisher").isNotNull())
+    judged = (
+        arrived.join(known, [*KEY], "left")
+        .withColumn("topic", F.coalesce("event_topic", "topic"))
+        .where("topic is not null")
+        .join(gathered, ["run", "node", "topic"], "left")
+        .withColumn("verdict", verdict_on_row())
+    )
+    says = is_kind("parasite")
+    received, other = is_kind("receive"), ~is_kind("receive", "duplicate")
+    unwanted = F.col("verdict") != "wanted"
+    return judged.groupBy(*PAIR, "topic").agg(
+        F.max("community").alias("community"),
+        F.bool_or(F.col("verdict") == "parasite").alias("parasite"),
+        F.bool_or((F.col("verdict") == "parasite") & says).alias("declared"),
+        F.bool_or((F.col("verdict") == "parasite") & ~says).alias("found"),
+        F.bool_or(F.col("verdict") == "stray").alias("stray"),
+        F.bool_or(F.col("verdict") == "relay").alias("relay"),
+        F.count(F.when(received, True)).alias("received"),
+        F.greatest(F.count(F.when(received & unwanted, True)), F.count(F.when(other & unwanted, True))).alias("copies"),
+        F.greatest(
+            F.sum(F.when(received & unwanted, F.col("bytes"))), F.sum(F.when(other & unwanted, F.col("bytes")))
+        ).alias("bytes"),
+        F.min(F.when(unwanted, F.col("at_us"))).alias("first_us"),
+        F.max(F.when(unwanted, F.col("peer"))).alias("via"),
+    )
+
+
+def verdict_on_row() -> Column:
+    wanted, near = within("wants"), within("wants", GRACE_US)
+    believed = is_kind("parasite")
+    return (
+        F.when(within("relays"), "relay")
+        .when(wanted & ~believed, "wanted")
+        .when(near & ~wanted, "stray")
+        .otherwise("parasite")
+    )
+
+
+def list_parasites(arrivals: DataFrame) -> DataFrame:
+    """The arrivals nobody asked for, relays left out."""
+    return arrivals.where("parasite or stray")

@@ -1,0 +1,118 @@
+"""Who was there, and what it wanted, when: lives of nodes, and the spells during which they were interested in a topic.
+
+A life begins with a `start` row and ends with `stop`. Without a `stop` the node fell silent, and nothing is known of it
+after its last row.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+GRACE_US = 2_000_000
+"""Nobody is blamed for what happens so soon after a change: an event is expected where the topic was subscribed to for
+so long before it was published, and until so long after."""
+
+LIFE = ("run", "node", "life", "part")
+EVENT = ("publisher", "incarnation", "sequence")
+
+
+def is_kind(*kinds: str) -> Column:
+    return F.col("kind").isin(*kinds)
+
+
+def put_in_order(rows: DataFrame) -> DataFrame:
+    """Each row once, however often its file was copied; `lost` rows are missing before it, `part` counts the lives told
+    by one file's head (a node that writes a new head at each start has one in each)."""
+    order = Window.partitionBy("run", "node", "life").orderBy("seq")
+    started = F.sum(is_kind("start").cast("int")).over(order)
+    return (
+        rows.withColumn("before", F.lag("seq", default=-1).over(order))
+        .where("before < seq")
+        .withColumn("lost", F.col("seq") - F.col("before") - 1)
+        .withColumn("part", F.greatest(F.lit(1), started))  # what comes before the first start belongs to it
+        .drop("before")
+    )
+
+
+def list_lives(told: DataFrame) -> DataFrame:
+    """One row per life: born_us, ended_us, how it ended, whether the node came back after it, rows lost."""
+    stopped, crashed = first_time("stop"), first_time("crash")
+    lives = told.groupBy(*LIFE).agg(
+        F.max("name").alias("name"),
+        F.max("host").alias("host"),
+        F.min("at_us").alias("born_us"),
+        F.coalesce(F.least(stopped, crashed), F.max("at_us")).alias("ended_us"),
+        F.when(crashed <= F.coalesce(stopped, crashed), "crashed")
+        .when(stopped.isNotNull(), "stopped")
+        .otherwise("silent")
+        .alias("ended"),
+        F.every(F.col("level").isin("full", "journal")).alias("full"),
+        F.count("*").alias("rows"),
+        F.sum("lost").alias("lost_rows"),
+    )
+    order = Window.partitionBy("run", "node").orderBy("life", "part")
+    return lives.withColumn("returned", F.lead("part").over(order).isNotNull())
+
+
+def first_time(kind: str) -> Column:
+    return F.min(F.when(is_kind(kind), F.col("at_us")))
+
+
+def find_interests(told: DataFrame, lives: DataFrame) -> DataFrame:
+    """One row per spell of a node's interest in a topic, and why: it subscribes until it unsubscribes; publishes, from
+    its first event on; or relays, by a role declared in a row about no event. None outlasts the node's life."""
+    role = is_kind("relay") & F.col("publisher").isNull()
+    about = told.where(is_kind("subscribe", "unsubscribe", "publish") | role).withColumn(
+        "wide", F.when(role, F.coalesce("topic", F.lit("."))).otherwise(F.col("topic"))
+    )
+    rest = Window.partitionBy(*LIFE, "wide").orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
+    given_up = F.when(is_kind("subscribe"), first_time("unsubscribe").over(rest))
+    return (
+        about.withColumn("until_us", given_up)
+        .where(~is_kind("unsubscribe") & F.col("wide").isNotNull())
+        .groupBy(*LIFE, "wide", F.col("kind").alias("why"), "until_us")
+        .agg(F.min("at_us").alias("from_us"))
+        .join(lives.select(*LIFE, "ended_us"), [*LIFE])
+        .withColumn("to_us", F.least("until_us", "ended_us"))
+        .where("from_us <= to_us")
+        .select("run", "node", "wide", "why", "from_us", "to_us")
+    )
+
+
+def names_that_include(topic: Column) -> Column:
+    """The topic and every topic above it: the one place that knows what includes what."""
+    parts = F.split(F.substring(topic, 2, 1000), r"\.")
+    upwards = F.transform(
+        F.sequence(F.lit(1), F.size(parts)),
+        lambda depth: F.concat(F.lit("."), F.array_join(F.slice(parts, 1, depth), ".")),
+    )
+    return F.when(topic == ".", F.array(F.lit("."))).otherwise(F.concat(F.array(F.lit(".")), upwards))
+
+
+def spread_over_topics(interests: DataFrame, topics: DataFrame) -> DataFrame:
+    """Spells of interest in each of these topics (run, topic), by whatever topic above it they come about."""
+    above = topics.distinct().withColumn("wide", F.explode(names_that_include(F.col("topic"))))
+    return interests.join(above, ["run", "wide"])
+
+
+def merge_spells(interests: DataFrame) -> DataFrame:
+    """Subscriptions as spells that do not touch: a node that holds two at once has given up none when it ends one."""
+    order = Window.partitionBy("run", "node", "topic").orderBy("from_us", "to_us")
+    so_far = F.max("to_us").over(order.rowsBetween(Window.unboundedPreceding, -1))
+    fresh = F.coalesce(F.col("from_us") > so_far, F.lit(True)).cast("int")
+    return (
+        interests.where("why = 'subscribe'")
+        .withColumn("fresh", fresh)
+        .withColumn("spell", F.sum("fresh").over(order))
+        .groupBy("run", "node", "topic", "spell")
+        .agg(
+            F.min("from_us").alias("from_us"),
+            F.max("to_us").alias("to_us"),
+            nearest(F.col("wide")).alias("community"),
+        )
+        .drop("spell")
+    )
+
+
+def nearest(wide: Column) -> Column:
+    """Of topics that include one and the same, the lowest: all are beginnings of its name, so it is the longest."""
+    return F.max_by(wide, F.length(wide))

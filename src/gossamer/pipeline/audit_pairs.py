@@ -1,0 +1,144 @@
+"""Each event and each node that should have it, may have it, or has it; and where the missing ones were last seen."""
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as F
+
+from gossamer.pipeline.audit_lives import EVENT, GRACE_US, LIFE, is_kind
+
+AGAIN = "again"
+"The detail of a publication sent once more: only the first tells the time."
+REDELIVERED = "redelivered"
+"How the detail of a delivery begins that may be the second one after a crash, and says so."
+
+KEY = ("run", *EVENT)
+PAIR = (*KEY, "node")
+
+
+def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
+    """One row per event: its topic, when it was published, whether that is known for sure (`timed`), and whether the
+    network owes it to its subscribers (`promised`): its publisher survived, or came back.
+
+    An event whose publication nobody wrote down, as its publisher was killed within the same turn, or keeps no trace,
+    counts from its first delivery on and is not promised."""
+    published = is_kind("publish")
+    survived = (F.col("ended") == "stopped") | (F.col("ended_us") >= F.col("at_us") + GRACE_US)
+    from_a_former_life = (F.col("node") == F.col("publisher")) & (F.col("life") > F.col("incarnation"))
+    first = published & ~(F.coalesce(F.col("detail") == AGAIN, F.lit(False)) | from_a_former_life)
+    at = F.col("at_us")
+    return (
+        told.where(is_kind("publish", "deliver"))
+        .where(" and ".join(f"{name} is not null" for name in EVENT))
+        .join(lives.select(*LIFE, "ended", "ended_us", "returned"), [*LIFE])
+        .groupBy(*KEY)
+        .agg(
+            F.coalesce(F.min(F.when(published, F.col("topic"))), F.min("topic")).alias("topic"),
+            F.coalesce(F.min(F.when(first, at)), F.min(F.when(published, at)), F.min(at)).alias("published_us"),
+            F.bool_or(first).alias("timed"),
+            F.bool_or(published & (survived | F.col("returned"))).alias("promised"),
+        )
+        .where("topic is not null")
+    )
+
+
+def pair_with_subscribers(events: DataFrame, spells: DataFrame) -> DataFrame:
+    """One row per event and node that was subscribed around its publication: `expected` if for all of the time from
+    GRACE_US before to GRACE_US after, else in doubt."""
+    early, late = F.col("published_us") - GRACE_US, F.col("published_us") + GRACE_US
+    return (
+        events.join(spells, ["run", "topic"])
+        .where((F.col("from_us") <= late) & (F.col("to_us") >= early))
+        .groupBy(*PAIR)
+        .agg(
+            F.bool_or((F.col("from_us") <= early) & (F.col("to_us") >= late)).alias("expected"),
+            F.max("community").alias("community"),
+        )
+    )
+
+
+def collect_deliveries(told: DataFrame) -> DataFrame:
+    """One row per event and node that delivered it, however often."""
+    again = F.coalesce(F.col("detail").startswith(REDELIVERED), F.lit(False))
+    return (
+        told.where(is_kind("deliver"))
+        .groupBy(*PAIR)
+        .agg(
+            F.min("at_us").alias("first_us"),
+            F.min_by("hops", "at_us").alias("hops"),
+            F.count(F.when(~again, True)).alias("times"),
+            F.count(F.when(again, True)).alias("redelivered"),
+        )
+    )
+
+
+def judge(events: DataFrame, pairs: DataFrame, deliveries: DataFrame) -> DataFrame:
+    """One row per event and node that should have it, may have it or has it; an event that is nobody's stands alone.
+    Of the flags `delivered`, `missing` and `in_doubt` the first two are about expected pairs only, `has` about all."""
+    has, expected = F.col("first_us").isNotNull(), F.coalesce("expected", F.lit(False))
+    remote = F.col("node") != F.col("publisher")  # a publisher's own copy took no time
+    comparable = F.col("timed") & remote & F.col("expected").isNotNull()  # not read from a spool days later
+    return (
+        pairs.join(deliveries, [*PAIR], "full_outer")
+        .join(events, [*KEY], "right")
+        .withColumns(
+            {
+                "has": has,
+                "delivered": expected & has,
+                "missing": expected & ~has,
+                "in_doubt": F.coalesce(~F.col("expected"), F.lit(False)),
+                "expected": expected,
+                "duplicates": F.greatest(F.coalesce("times", F.lit(0)) - 1, F.lit(0)),
+                "redelivered": F.coalesce("redelivered", F.lit(0)),
+                "latency_us": F.when(comparable, F.col("first_us") - F.col("published_us")),
+                "hops": F.when(remote, F.col("hops")),
+            }
+        )
+    )
+
+
+def locate_missing(judged: DataFrame, told: DataFrame) -> DataFrame:
+    """One row per missing delivery, with the place where the event was seen last on its way there: at the node itself,
+    on the way to it, in its community, anywhere, or only at its publisher. `had` of the `members` of its community
+    that should have it do."""
+    missing = judged.where("missing").select(*PAIR, "topic", "community", "published_us", "promised")
+    wanted = missing.select(*PAIR)
+    here = told.where(is_kind("receive", "duplicate", "reject", "gap", "recover", "drop", "parasite"))
+    here = here.join(wanted, [*PAIR], "left_semi")
+    towards = told.where(is_kind("send")).withColumnsRenamed({"node": "sender", "peer": "node"})
+    towards = towards.join(wanted, [*PAIR], "left_semi")
+    having = judged.join(missing.select(*KEY).distinct(), [*KEY], "left_semi")
+    in_community = having.where("community is not null").groupBy(*KEY, "community")
+    return (
+        missing.join(
+            last_of(here.groupBy(*PAIR), F.concat("kind", F.lit(" there")), F.col("node"), "here"), [*PAIR], "left"
+        )
+        .join(last_of(towards.groupBy(*PAIR), F.lit("sent to it"), F.col("sender"), "towards"), [*PAIR], "left")
+        .join(
+            in_community.agg(
+                last_delivery("delivered in its community").alias("near"),
+                F.count(F.when(F.col("expected"), True)).alias("members"),
+                F.count(F.when(F.col("delivered"), True)).alias("had"),
+            ),
+            [*KEY, "community"],
+            "left",
+        )
+        .join(having.groupBy(*KEY).agg(last_delivery("delivered elsewhere").alias("far")), [*KEY], "left")
+        .withColumn("seen", F.coalesce("here", "towards", "near", "far", published()))
+        .drop("here", "towards", "near", "far")
+    )
+
+
+def last_of(found: GroupedData, how: Column, where: Column, name: str) -> DataFrame:
+    return found.agg(F.max_by(sighting(how, where, F.col("at_us"), F.col("hops")), "at_us").alias(name))
+
+
+def last_delivery(how: str) -> Column:
+    seen = sighting(F.lit(how), F.col("node"), F.col("first_us"), F.col("hops"))
+    return F.max_by(F.when(F.col("has"), seen), F.when(F.col("has"), F.col("first_us")))
+
+
+def published() -> Column:
+    return sighting(F.lit("published"), F.col("publisher"), F.col("published_us"), F.lit(0).cast("long"))
+
+
+def sighting(how: Column, where: Column, at_us: Column, hops: Column) -> Column:
+    return F.struct(how.alias("how"), where.alias("at"), at_us.alias("at_us"), hops.alias("hops"))

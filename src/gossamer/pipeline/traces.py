@@ -1,0 +1,211 @@
+"""Segments of traces → Parquet, once: a file for each, made by Spark's tasks and renamed into place when it is whole.
+
+A Parquet file is named after its segment and the segment's size: one already converted is left alone, and one that has
+grown since, because its node still writes it, is converted again.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from msgspec import Struct
+from msgspec.structs import astuple
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from gossamer.core.errors import GossamerError, Misuse
+from gossamer.core.trace import Head, Level, Row
+from gossamer.pipeline.schemas import arrow_schema
+from gossamer.wire import journal
+from gossamer.wire.segment import MAGIC, OPEN, SEALED, SegmentReader
+
+TASK_BYTES = 8 * 2**20
+"Segments that go into one task: a second or so of work."
+NOTE = b"gossamer.segment"
+"The key under which a Parquet file keeps what is known of its segment."
+JOURNALS = (journal.OPEN, journal.SEALED)
+"Files beside the segments that are a node's too, and for somebody else."
+INT64 = range(-(2**63), 2**63)
+
+
+class About(Struct, frozen=True):
+    """The columns a row gets from the head of its segment."""
+
+    run: str
+    node: int
+    name: str
+    life: int
+    "The head's incarnation: `incarnation` in a row is that of the event's publisher."
+    level: Level
+    host: str
+
+
+class Source(Struct, frozen=True):
+    """A segment that was found."""
+
+    file: str
+    "Its path below the folder of traces."
+    path: str
+    size: int
+
+    def key(self) -> str:
+        """The same for a segment before and after it is sealed."""
+        return blake2b(os.path.splitext(self.file)[0].encode(), digest_size=10).hexdigest()
+
+    def parquet(self) -> str:
+        return f"{self.key()}-{self.size}.parquet"
+
+
+class Converted(Struct, frozen=True):
+    """What became of a segment."""
+
+    file: str
+    rows: int = 0
+    head: Head | None = None
+    "None: nothing could be read."
+    problem: str | None = None
+    "What was left out, and why."
+
+
+class Skipped(Struct, frozen=True):
+    """A file that was not read, or not to its end."""
+
+    file: str
+    why: str
+
+
+SCHEMA = pa.schema([*arrow_schema(About), *arrow_schema(Row)])
+"What a row of any node's trace looks like in Parquet and in Spark."
+
+
+def find_segments(traces: Path, leave_out: Path) -> tuple[list[Source], list[Skipped]]:
+    """Every segment below a folder, and the other files there; `leave_out` is where our own results go."""
+    if not traces.is_dir():
+        raise Misuse(f"{traces} is not a folder: name the one that the nodes write their traces to")
+    ours = leave_out.resolve()
+    if ours in traces.resolve().parents:  # the other way round: then nothing of ours lies among the traces
+        ours = ours / "rows"
+    found, foreign = list[Source](), list[Skipped]()
+    for path in sorted(traces.rglob("*")):
+        inside = path.relative_to(traces)
+        hidden = any(part.startswith(".") for part in inside.parts)
+        if hidden or path.suffix in JOURNALS or not path.is_file() or ours in path.resolve().parents:
+            continue
+        file = inside.as_posix().encode(errors="replace").decode()
+        if wrong := not_a_segment(path):
+            foreign.append(Skipped(file, wrong))
+        else:
+            found.append(Source(file, str(path.absolute()), path.stat().st_size))
+    return found, foreign
+
+
+def not_a_segment(path: Path) -> str | None:
+    """Why this file is not worth a closer look, if it is not."""
+    if path.suffix not in (OPEN, SEALED):
+        return "not a trace segment by its name"
+    if not str(path).isprintable():
+        return "its name has letters that cannot be printed"
+    if path.suffix == OPEN and path.with_suffix(SEALED).exists():
+        return "there is a sealed one of the same name"
+    try:
+        with path.open("rb") as file:
+            return None if file.read(len(MAGIC)) == MAGIC else "not a trace segment by its first bytes"
+    except OSError as problem:
+        return f"cannot be read: {problem.strerror}"
+
+
+def convert_segments(spark: SparkSession, found: Sequence[Source], store: Path) -> list[Converted]:
+    """A Parquet file in `store` for every segment that has none of its size; what became of each segment, in order."""
+    try:
+        store.mkdir(parents=True, exist_ok=True)
+    except OSError as problem:
+        raise Misuse(f"cannot make the folder {store}: {problem.strerror}") from None
+    known = {source.file: told for source in found if (told := told_by(store / source.parquet()))}
+    left = [source for source in found if source.file not in known]
+    if left:
+        tasks = min(len(left), 1 + sum(source.size for source in left) // TASK_BYTES)
+        work = spark.createDataFrame([(msgspec.json.encode(each).decode(),) for each in left], "source string")
+        done = work.repartition(tasks).mapInArrow(task(str(store.absolute())), "told string").collect()
+        made = [msgspec.json.decode(row["told"], type=Converted) for row in done]
+        known |= {each.file: each for each in made}
+    return [known[source.file] for source in found]
+
+
+def told_by(parquet: Path) -> Converted | None:
+    """What a Parquet file knows of its segment; None: there is no such file, or it is not ours."""
+    try:
+        return msgspec.json.decode(pq.read_schema(parquet).metadata[NOTE], type=Converted)
+    except (OSError, pa.ArrowInvalid, KeyError, TypeError, msgspec.DecodeError):
+        return None
+
+
+def task(store: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a Spark worker does with its segments."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            for text in batch.column("source").to_pylist():
+                told = convert(msgspec.json.decode(text, type=Source), Path(store))
+                yield pa.RecordBatch.from_pydict({"told": [msgspec.json.encode(told).decode()]})
+
+    return run
+
+
+def convert(source: Source, store: Path) -> Converted:
+    """One segment, as far as it can be read."""
+    reader = SegmentReader(Path(source.path))
+    try:
+        rows = [row for record in reader for row in record]
+    except (GossamerError, OSError) as wrong:
+        return Converted(source.file, problem=str(wrong))
+    fitting = [row for row in rows if fits(row)]
+    problem = reader.problem
+    if len(fitting) < len(rows):
+        problem = f"{len(rows) - len(fitting)} rows hold numbers beyond 64 bits and are left out"
+    told = Converted(source.file, len(fitting), reader.head, problem)
+    write_parquet(store / source.parquet(), told, table_of(reader.head, fitting))
+    for older in store.glob(f"{source.key()}-*.parquet"):  # of the time when it was shorter
+        if older.name != source.parquet():
+            older.unlink(missing_ok=True)
+    return told
+
+
+def fits(row: Row) -> bool:
+    numbers = (row.seq, row.at_us, row.peer, row.publisher, row.incarnation, row.sequence, row.hops, row.bytes)
+    return all(number is None or number in INT64 for number in numbers)
+
+
+def table_of(head: Head, rows: Sequence[Row]) -> pa.Table:
+    about = About(head.run, head.node, head.name or str(head.node), head.incarnation, head.level, head.host)
+    shared = [[value] * len(rows) for value in astuple(about)]
+    own = list(zip(*map(astuple, rows), strict=True)) if rows else [()] * len(Row.__struct_fields__)
+    return pa.Table.from_arrays(
+        [pa.array(values, field.type) for values, field in zip([*shared, *own], SCHEMA, strict=True)], schema=SCHEMA
+    )
+
+
+def write_parquet(path: Path, told: Converted, table: pa.Table) -> None:
+    draft = path.with_name(f".{path.name}.{os.getpid()}")
+    pq.write_table(table.replace_schema_metadata({NOTE: msgspec.json.encode(told)}), draft, compression="zstd")
+    os.replace(draft, path)
+
+
+def read_rows(spark: SparkSession, found: Sequence[Source], store: Path) -> DataFrame:
+    """The rows of these segments, whatever else is in the store: run, node, name, life, level, host, then a Row's."""
+    wanted = [name for source in found if (store / (name := source.parquet())).exists()]
+    schema = from_arrow_schema(SCHEMA)
+    if not wanted:
+        return spark.createDataFrame([], schema)
+    all_there = len(wanted) == sum(1 for _ in store.glob("*.parquet"))  # then Spark has one folder to look at, not many
+    paths = [str(store)] if all_there else [str(store / name) for name in wanted]
+    return spark.read.schema(schema).parquet(*map(as_it_is, paths))
+
+
+def as_it_is(path: Path | str) -> str:
+    """A path that Spark does not take for a pattern."""
+    return re.sub(r"([\\\[\]{}*?])", r"\\\1", str(path))
