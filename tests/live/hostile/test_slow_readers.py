@@ -1,0 +1,44 @@
+"""A member that takes part and does not read: it holds up nobody but itself."""
+
+import asyncio
+
+import pytest
+
+from gossamer.core.ids import peer_of
+from gossamer.live import switchboard
+from gossamer.live.config_tables import Limits
+from gossamer.live.keys.network import Network
+from gossamer.protocols.scamp.messages import Join, Kept
+from live.hostile.arena import TOPIC, Arena, soon, until
+from live.hostile.attacker import Attacker
+
+MALLORY = peer_of("mallory")
+
+
+def test_publishing_goes_on_past_a_member_that_does_not_read(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(switchboard, "SWEEP_S", 0.03)
+
+    async def scenario() -> None:
+        async with (
+            Arena(network, limits=Limits(link_queue_bytes=256 << 10)) as arena,
+            Attacker(arena.victim.address, arena.keys("mallory")) as deaf,
+        ):
+            await deaf.greet()
+            deaf.say(Join(TOPIC, MALLORY, 1, 0, 60_000_000), Kept(TOPIC), Join(f"{TOPIC}.italy", MALLORY, 1, 0, 1))
+            members = arena.victim.station.machine.spread.members  # type: ignore[attr-defined]
+            await until(lambda: MALLORY in members.about(TOPIC))
+            deaf.writer.transport.pause_reading()  # type: ignore[attr-defined]
+            payload = bytes(50_000)
+            for number in range(200):  # far more than sockets and queues take
+                await soon(published(arena, payload + b"%d" % number))
+                assert (await soon(anext(arena.inboxes["friend"]))).payload == payload + b"%d" % number
+            line = arena.victim.station.board.lines[MALLORY]
+            assert line.size < 2 * (256 << 10)
+            assert arena.victim.metrics.copies_dropped > 0
+            assert not arena.victim.station.board.clogged()
+
+    asyncio.run(scenario())
+
+
+async def published(arena: Arena, payload: bytes) -> None:
+    await arena.victim.publish(f"{TOPIC}.italy", payload)
