@@ -11,9 +11,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Fired, Given, Machine, Note, PeerDown, Received, Send, SetTimer
-from gossamer.live.bodies import Bodies
+from gossamer.live.bodies import Bodies, Body
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
 from gossamer.live.switchboard import Switchboard
@@ -66,6 +66,8 @@ class Driver:
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
+        self.restored: Callable[[EventId], Body | None] = lambda event_id: None
+        "Finds the body of an event of this node's own that waited for long."
         self.told: Callable[[Copy, tuple[Peer, ...]], None] = lambda copy, peers: None
         "Hears to whom events of this node's own went."
         self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
@@ -131,7 +133,7 @@ class Driver:
             self.board.say(send.peers, self.codec.encode(message), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
-        body = self.bodies.get(carried.event.id)
+        body = self.bodies.get(carried.event.id) or self.restored(carried.event.id)
         if body is None:
             log.warning("an event was to be passed on whose bytes are no longer at hand: %s", carried.event.id)
             return

@@ -12,7 +12,7 @@ from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Publish
 from gossamer.live.allowance import Allowances
-from gossamer.live.bodies import Bodies
+from gossamer.live.bodies import Bodies, Body
 from gossamer.live.driver import Driver
 from gossamer.live.spool.items import Waiting
 from gossamer.wire.frame import Copy
@@ -121,6 +121,13 @@ class HandOver:
         if self.shelved and self._unshelving is None:
             self._unshelving = self.loop.create_task(self._unshelve())
 
+    def restored(self, event_id: EventId) -> Body | None:
+        """The body of an event that had to give way to others while it waited."""
+        if (entry := self.unacked.get(event_id)) is None:
+            return None
+        self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
+        return self.bodies.get(event_id)
+
     def _finish(self, event_id: EventId) -> None:
         del self.unacked[event_id]
         self._done.append(event_id)
@@ -167,8 +174,6 @@ class HandOver:
             entry.at_s = now_s
             self.unacked[event_id] = self.unacked.pop(event_id)
             self._in_order = False
-            if self.bodies.get(event_id) is None:
-                self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
             self.driver.feed(Publish(entry.event, entry.join))
         self._changed.set()
 

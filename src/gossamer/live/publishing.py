@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("gossamer.publishing")
 
+BATCH_BYTES = 1 << 20
 SEAL_EVERY_S = 0.005
 "Under load one signature serves what was published within this time; the first event after a pause does not wait."
 WAITING_MAX = 100_000
@@ -138,11 +139,21 @@ class Publishing:
         self._sealing = False
         self._sealed_s = self.loop.time()
         while self.waiting and self.handover.has_room() and not self.driver.board.clogged():
-            batch, self.waiting = self.waiting[:BATCH_MAX], self.waiting[BATCH_MAX:]
+            count = self._fitting()
+            batch, self.waiting = self.waiting[:count], self.waiting[count:]
             self._seal_batch(batch)
         if self.waiting:
             self._sealing = True
             self.loop.call_later(SEAL_EVERY_S, self._seal)
+
+    def _fitting(self) -> int:
+        """How many of those that wait share a signature; large ones go alone, so that queues can hold them."""
+        size = 0
+        for count, (event, _, _, _) in enumerate(self.waiting[:BATCH_MAX]):
+            size += len(event.payload)
+            if size > BATCH_BYTES:
+                return max(1, count)
+        return min(len(self.waiting), BATCH_MAX)
 
     def _seal_batch(self, batch: "list[Waiting]") -> None:
         leaves = [leaf(head, event.payload) for event, _, head, _ in batch]

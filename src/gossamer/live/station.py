@@ -175,6 +175,7 @@ class Station:
         self.office.hearing, self.office.handover = self.hearing, self.handover
         self.board.bye = self.office.bye
         self.driver.told = self.handover.told
+        self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
         self.hearing.ours = self.office.arrived_straight
