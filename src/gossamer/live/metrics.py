@@ -24,7 +24,9 @@ WORDS_MAX = 64
 REFUSALS = (
     *("bad handshake", "slow handshake", "too many callers", "revoked", "bad frame", "slow frame", "bad message"),
     *("bad record", "bad event", "bad proof", "forged copy", "equivocation", "unknown peer", "unknown publisher"),
-    *("publisher not granted", "not granted", "not for clients", "too many requests", "too many refusals"),
+    *("publisher not granted", "not granted", "not for clients", "not for nodes", "bad revocations"),
+    *("outdated record", "outdated publisher", "unknown authority", "too many records", "too many requests"),
+    *("too many links", "too many clients", "too many refusals"),
 )
 "Why something was refused: shown from the start, so that the first one is a step up from 0."
 ENDINGS = ("closed", "closing", "idle", "connection lost")
