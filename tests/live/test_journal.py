@@ -18,7 +18,8 @@ from gossamer.live.config_tables import HierarchyConfig, TraceConfig
 from gossamer.live.journal import Journal, Parameters, open_journal
 from gossamer.protocols.assemble import dynamic_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
-from gossamer.wire.journal import SETTINGS, Entry, Givens, Head, JournalReader, digest, read_settings
+from gossamer.wire.journal import SETTINGS, Entry, Head, digest
+from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
 NOTES = [Note("start"), Note("stop")]
 

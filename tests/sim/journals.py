@@ -14,7 +14,7 @@ from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.sim.world import Watcher
-from gossamer.wire.journal import Entry, Head, Settings, digest, encoded, entry, kind_of, opening, record
+from gossamer.wire.journal import Entry, Head, Settings, digest, encoded, entry, kind_of, opening, record, software
 from protocols.dynamics import Town
 
 PARENTS: dict[Topic, tuple[Topic, ...]] = {".soccer.italy": (".italy",)}
@@ -31,7 +31,7 @@ def head_of(node: Peer, **other: object) -> Head:
         parents=PARENTS,
         settings=SETTINGS,
         search=SearchParams(),
-        gossamer="0.1.0",
+        gossamer=software(),
     )
     return replace(head, **other)
 

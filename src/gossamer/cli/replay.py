@@ -123,11 +123,13 @@ def answer(effects: int | None, error: str) -> str:
 def verdict(told: Sequence[Replayed]) -> str:
     steps, divergences = sum(each.steps for each in told), sum(each.divergences for each in told)
     many = f"{steps:,} steps of {len(told):,} {'life' if len(told) == 1 else 'lives'} replayed"
-    if not divergences:
-        return f"{many}: every effect is the same."
-    others = sorted({each.written_by for each in told if each.divergences} - {software()})
-    why = f" The journals were written by Gossamer {', '.join(others)}, this is {software()}." if others else ""
-    return f"{many}: {divergences:,} {'differs' if divergences == 1 else 'differ'}.{why}"
+    if divergences:
+        many += f": {divergences:,} {'differs' if divergences == 1 else 'differ'}."
+    else:
+        many += ": every effect is the same."
+    wanting = {each.written_by for each in told if each.divergences or each.skipped}
+    others = ", ".join(sorted(wanting - {software()}))
+    return f"{many} It was written by Gossamer {others}, this is {software()}." if others else many
 
 
 def when(at_us: int) -> str:

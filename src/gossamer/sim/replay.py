@@ -15,17 +15,8 @@ from gossamer.core.machine import Effect, Given
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols.assemble import dynamic_node
-from gossamer.wire.journal import (
-    OPEN,
-    SEALED,
-    SETTINGS,
-    Entry,
-    Givens,
-    Head,
-    JournalReader,
-    digest,
-    read_settings,
-)
+from gossamer.wire.journal import OPEN, SEALED, SETTINGS, Entry, Head, digest
+from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
 
 class Skipped(Struct, frozen=True):

@@ -9,26 +9,24 @@ Messages have tags; timers and parameters have none and are named by their class
 layers hear.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec import Raw, Struct
 
 from gossamer.core import machine
-from gossamer.core.errors import Misuse, PeerFault, SpecError
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Effect, Fired, Given, Received, SetTimer, Tune
-from gossamer.core.stack import Stack
+from gossamer.core.machine import Effect, Fired, Given, SetTimer, Tune
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
-from gossamer.wire.codec import Codec
-from gossamer.wire.segment import RecordReader, seal
+from gossamer.wire.segment import seal
 
 MAGIC = b"GOSSJRNL"
 VERSION = 1
@@ -67,6 +65,7 @@ class Head(Struct, frozen=True, kw_only=True):
     step: int = 0
     "Steps in the files of this life before this one."
     gossamer: str = ""
+    "What wrote it: see `software`."
     version: int = VERSION
 
 
@@ -85,24 +84,6 @@ class Entry(Struct, frozen=True, array_like=True):
     "What it raised."
 
 
-class Unheard(Struct, frozen=True, tag="journal.unheard"):
-    """Stands for a message that no layer hears: a machine refuses it, whatever it says."""
-
-
-_PLAIN = (
-    machine.Started,
-    machine.Contacted,
-    machine.Known,
-    machine.Introduced,
-    machine.Publish,
-    machine.StartPublishing,
-    machine.StopPublishing,
-    machine.Subscribe,
-    machine.Unsubscribe,
-    machine.PeerDown,
-    machine.Leave,
-)
-_PARAMS: tuple[type[Struct], ...] = (CamcastParams, ScampParams, SearchParams)
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -112,15 +93,17 @@ def named(kind: type[Any]) -> str:
     return f"{kind.__module__}.{kind.__qualname__}"
 
 
+@cache
 def software() -> str:
-    """The version of this package, as a head names it."""
+    """The version of this package, and a fingerprint of the code that machines are made of."""
     try:
-        return version("gossamer")
+        ours = version("gossamer")
     except PackageNotFoundError:
-        return "unknown"
-
-
-# -- writing ----------------------------------------------------------------------------------------------------------
+        ours = "unknown"
+    package, code = Path(machine.__file__).parents[1], blake2b(digest_size=4)
+    for path in sorted(path for room in ("core", "parts", "protocols") for path in (package / room).rglob("*.py")):
+        code.update(path.relative_to(package).as_posix().encode() + path.read_bytes())
+    return f"{ours} (code {code.hexdigest()})"
 
 
 def opening(head: Head) -> bytes:
@@ -166,109 +149,5 @@ def digest(effects: Sequence[Effect]) -> bytes:
     try:
         data = _encoder.encode((timers, effects))
     except (ValueError, OverflowError, TypeError):  # a number of more than 64 bits, half a letter
-        data = repr(effects).encode(errors="backslashreplace")
+        data = repr([*effects]).encode(errors="backslashreplace")
     return blake2b(data, digest_size=DIGEST_BYTES).digest()
-
-
-# -- reading ----------------------------------------------------------------------------------------------------------
-
-
-class JournalReader(RecordReader):
-    """Entries of one file, record by record; afterwards `problem` says what was left out, if anything was."""
-
-    magic = MAGIC
-    what = "journal"
-
-    def read_head(self) -> Head:
-        """SpecError if this is no journal, or none that can be read here."""
-        with self.path.open("rb") as file:
-            return self._head(self._contents(file))
-
-    def __iter__(self) -> Iterator[list[Entry]]:
-        with self.path.open("rb") as file:
-            contents = self._contents(file)
-            self._head(contents)
-            for content in contents:
-                try:
-                    yield _entries.decode(content)
-                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
-                    self.problem = f"a record holds no entries ({wrong})"
-                    return
-
-    def _head(self, contents: Iterator[bytes]) -> Head:
-        content = next(contents, b"")
-        written = self._read_head(iter([content]), _versions).version
-        if written > VERSION:  # the rest of its head may look different
-            raise SpecError(f"{self.path.name} was written by a newer version (journal {written}): upgrade to read it")
-        try:
-            return self._read_head(iter([content]), _heads)
-        except Misuse as wrong:
-            raise SpecError(f"{self.path.name}: {wrong}") from None
-
-
-class _Versioned(Struct):
-    version: int
-
-
-class _Received(Struct):
-    peer: Peer
-    message: Raw
-
-
-class _Fired(Struct):
-    timer: Raw
-
-
-class _Tune(Struct):
-    topic: Topic
-    params: Raw
-
-
-_versions = msgspec.msgpack.Decoder(_Versioned)
-_heads = msgspec.msgpack.Decoder(Head)
-_entries = msgspec.msgpack.Decoder(list[Entry])
-_settings = msgspec.msgpack.Decoder(Settings)
-_received = msgspec.msgpack.Decoder(_Received)
-_fired = msgspec.msgpack.Decoder(_Fired)
-_tune = msgspec.msgpack.Decoder(_Tune)
-
-
-class Givens:
-    """Reads givens for one machine: only the messages and timers its layers hear."""
-
-    def __init__(self, node: Stack) -> None:
-        tagged = [kind for kind in node.hearers if kind.__struct_config__.tag is not None]
-        self.codec = Codec([*tagged, Unheard])
-        self.plain: dict[str, msgspec.msgpack.Decoder[Any]] = {
-            kind.__name__: msgspec.msgpack.Decoder(kind) for kind in _PLAIN
-        }
-        self.timers = {f"Fired {named(kind)}": kind for kind in node.hearers if kind not in tagged}
-        self.params = {f"Tune {named(kind)}": kind for kind in _PARAMS}
-
-    def read(self, entry: Entry) -> Given:
-        """SpecError if it is nothing this machine could be given."""
-        try:
-            return self._read(entry.kind, entry.given)
-        except (msgspec.DecodeError, UnicodeDecodeError, PeerFault, Misuse) as wrong:
-            raise SpecError(f"it holds no {entry.kind}: {wrong}") from wrong
-
-    def _read(self, kind: str, data: Raw) -> Given:
-        if (plain := self.plain.get(kind)) is not None:
-            return plain.decode(data)  # type: ignore[no-any-return]
-        if kind == "Received":
-            received = _received.decode(data)
-            known = self.codec.knows(received.message)
-            return Received(received.peer, self.codec.decode(received.message) if known else Unheard())
-        if (timer := self.timers.get(kind)) is not None:
-            return Fired(msgspec.msgpack.decode(_fired.decode(data).timer, type=timer))
-        if (params := self.params.get(kind)) is not None:
-            tune = _tune.decode(data)
-            return Tune(tune.topic, msgspec.msgpack.decode(tune.params, type=params))
-        raise SpecError(f"it holds {kind}, which no layer of a node hears: replay with the version that wrote it")
-
-
-def read_settings(entry: Entry) -> Settings:
-    try:
-        return _settings.decode(entry.given)
-    except (msgspec.DecodeError, UnicodeDecodeError, Misuse) as wrong:
-        raise SpecError(f"it holds no settings: {wrong}") from wrong
