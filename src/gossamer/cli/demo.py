@@ -13,16 +13,15 @@ import msgspec
 from rich.console import Console
 from rich.markup import escape
 
+from gossamer.cli.audit import audit_with_progress
 from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
 from gossamer.cli.demo_screen import Screen, show_verdict
 from gossamer.cli.demo_story import Happened, Story
 from gossamer.cli.running import starting_spark
 from gossamer.core.errors import Misuse
-from gossamer.pipeline.audit import STEPS, audit_folder
-from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.pipeline.background import in_background
-from gossamer.pipeline.session import Session
+from gossamer.web.audit import write_report
+from gossamer.web.report import Section, Table
 
 NETWORK, STORY = "network", "demo.json"
 "A folder below --out, and the file in it that says it is ours: what happened, and to whom."
@@ -52,7 +51,9 @@ def command(out: Path, seed: int, events: int | None, quick: bool, as_json: bool
             happened = asyncio.run(Story(plan, DemoNetwork(folder), screen).perform())
         write_story(folder, plan, happened)
         with starting_spark(console) as spark:
-            verdict = audit(spark, folder / "traces", out, console)
+            verdict = audit_with_progress(console, spark, folder / "traces", out)
+    again = f"gossamer demo --seed {seed} --events {plan.events}{' --quick' if quick else ''}"
+    write_report(out, verdict, again, "Gossamer: demo", [story_section(plan, happened)])
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())
     else:
@@ -90,12 +91,11 @@ def write_story(folder: Path, plan: Plan, happened: list[Happened]) -> None:
     (folder / STORY).write_bytes(msgspec.json.format(story, indent=1) + b"\n")
 
 
-def audit(spark: Session, traces: Path, out: Path, console: Console) -> Verdict:
-    begun: list[str] = []
-    with Screen(console) as screen:
-        screen.begin("auditing", len(STEPS))
-        look = lambda: screen.count(max(0, len(begun) - 1), begun[-1] if begun else "")  # noqa: E731
-        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append), look)
+def story_section(plan: Plan, happened: list[Happened]) -> Section:
+    levels = ", ".join(f"{level.size} on `{level.topic}`" for level in plan.levels)
+    text = f"{len(plan.nodes)} processes on one machine, over TLS, with keys made for this run: {levels}."
+    table = Table(("second", "what happened"), [(each.at_s, each.what) for each in happened])
+    return Section("What was done to the network", text, table=table)
 
 
 def show_ways_on(console: Console, out: Path) -> None:

@@ -47,7 +47,7 @@ class Screen:
             self._progress.update(self._bar, completed=done, beside=beside)
 
     def tell(self, says: str) -> None:
-        self.console.print(f"[green]•[/] {escape(says)}", highlight=False)
+        self.console.print(f"[green]•[/] {escape(says)}", highlight=False, soft_wrap=True)
 
 
 def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
