@@ -9,7 +9,7 @@ from gossamer.live.allowance import Allowances
 from gossamer.protocols.scamp.messages import Forward, Join
 from gossamer.protocols.search.messages import ReqContact
 
-RELAYED = 10
+RELAYED = 100
 """Times as many requests of others may be passed on by one peer: it serves many. Whose it says they are does not count,
 or it could use up what others may ask."""
 
@@ -23,7 +23,8 @@ class Requests:
 
     def allows(self, message: Message, sender: Peer) -> bool:
         match message:
-            case Join(who=origin) | Forward(who=origin) | ReqContact(origin=origin):
-                asked = self.own if origin == sender else self.relayed
-                return asked.take(sender, time.monotonic())
+            case Join(who=origin) | ReqContact(origin=origin) if origin == sender:
+                return self.own.take(sender, time.monotonic())
+            case Join() | Forward() | ReqContact():
+                return self.relayed.take(sender, time.monotonic())
         return True

@@ -12,7 +12,7 @@ from gossamer.core.draws import JOIN, chance, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.bucket import Buckets
+from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.protocols.scamp import rules
 from gossamer.protocols.scamp.messages import Accept, Forward, Gone, Join, Kept
 from gossamer.protocols.scamp.params import Params
@@ -149,7 +149,7 @@ class Keeping(Layer):
 
     def heard(self, peer: Peer, allowed: Buckets, message: Join | Forward) -> bool:
         now_us = self.node.now_us
-        if self.relayed.take(peer, now_us) and allowed.take(message.who, now_us):
+        if self.relayed.take(peer, now_us) and allowed.take(first_hand(message.who, peer), now_us):
             return True
         self.out.note("reject", peer=peer, topic=message.topic, detail="too many requests")
         return False

@@ -13,7 +13,7 @@ from gossamer.core.draws import SEARCH, distinct, fold
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic, remember
-from gossamer.parts.bucket import Buckets
+from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.parts.seen import Seen
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
@@ -124,7 +124,7 @@ class Search(Layer):
         if request.origin == self.node.me or not self.handled.add(EventId(request.origin, 0, request.nonce)):
             return
         now_us = self.node.now_us
-        if not self.by_sender.take(peer, now_us) or not self.by_origin.take(request.origin, now_us):
+        if not self.by_sender.take(peer, now_us) or not self.by_origin.take(first_hand(request.origin, peer), now_us):
             self.out.note("reject", peer=peer, detail="too many requests")
             return
         answerable = self.answerable()
