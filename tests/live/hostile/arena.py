@@ -62,6 +62,7 @@ class Watch:
         self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
     ) -> None:
         logging.getLogger().removeHandler(self.troubles)
+        print(*self.escaped, *self.troubles.said, sep="\n")  # shown if the test failed for another reason
         if kind is None:
             assert self.escaped == []
             assert self.troubles.said == []

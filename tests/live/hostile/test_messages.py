@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Iterable
 
+import msgspec
 from msgspec import Struct
 
 from gossamer.core.ids import EventId, Peer, peer_of
+from gossamer.core.machine import Received
 from gossamer.live.control import Acked, Answer, Bye, Enough, Items, Offer, Read, Revoked, Taken
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import Revocations, seal_revocations
@@ -158,9 +160,24 @@ def test_searches_in_the_name_of_another_do_not_use_up_what_that_one_may_ask(net
             await attacker.greet()
             await flood(attacker, [ReqContact(FRIEND, i, (), 4) for i in range(10_000)])
             await arena.refuses("too many requests", 9_000)
-            requests = arena.victim.station.hearing.requests
-            assert requests.allows(ReqContact(FRIEND, 1, (), 4), FRIEND)
-            assert not requests.allows(ReqContact(FRIEND, 1, (), 4), MALLORY)
+            requests, before = arena.victim.station.hearing.requests, arena.refused("too many requests")
+            assert requests.allows(ReqContact(FRIEND, 99_999, (), 4), FRIEND)
+            arena.victim.station.driver.feed(Received(FRIEND, ReqContact(FRIEND, 99_999, (), 4)))
+            assert arena.refused("too many requests") == before
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_joins_in_the_name_of_another_do_not_use_up_what_that_one_may_ask(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            await flood(attacker, [join(FRIEND, i) for i in range(10_000)])
+            await arena.refuses("too many requests", 9_000)
+            before = arena.refused("too many requests")
+            arena.victim.station.driver.feed(Received(FRIEND, join(FRIEND, 99_999)))
+            assert arena.refused("too many requests") == before
             await arena.is_unharmed()
 
     asyncio.run(scenario())
@@ -311,24 +328,41 @@ def test_nobody_makes_another_a_member_that_may_not_read_the_topic(network: Netw
     asyncio.run(scenario())
 
 
-def test_numbers_beyond_all_bounds_harm_nobody(network: Network) -> None:
+def extreme(message: Struct, which: str) -> dict[str, object]:
+    """The same with every number as large (or small) as the wire lets it be, or beyond."""
+    said = msgspec.to_builtins(message, builtin_types=(bytes,))
+    for field in msgspec.inspect.type_info(type(message)).fields:  # type: ignore[union-attr]
+        kinds = getattr(field.type, "types", (field.type,))
+        bounds = [each for each in kinds if isinstance(each, msgspec.inspect.IntType)]
+        if bounds and field.name not in ("who", "origin"):
+            limits = {"most": bounds[0].le, "least": bounds[0].ge, "more": 2**64 - 1, "less": -(2**63)}
+            said[field.name] = limits[which] or 0
+    return {"type": message.__struct_config__.tag, **said}
+
+
+def test_the_greatest_numbers_there_are_harm_nobody(network: Network) -> None:
     """What a machine takes in it may have to send on: nothing may come out that others refuse."""
 
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
             await attacker.greet()
-            for most in (2**64 - 1, 2**63, -(2**63), 0):
-                attacker.say(
-                    Join(TOPIC, MALLORY, most, most, most, most, most),
-                    Forward(TOPIC, MALLORY, most, most, most),
-                    Accept(TOPIC, most),
-                    Marks(TOPIC, most, b"\xff" * 512, most, True),
-                    Marks(TOPIC, 1, bytes(512), most, True),
-                    NewProcess(TOPIC, ".x", ".y", most, True),
-                    Probe(most, TOPIC),
-                )
-                assert (await attacker.hears("camcast.alive"))["nonce"] == most
+            messages = [
+                join(MALLORY, 1),
+                Forward(TOPIC, MALLORY, 1, 1, 1),
+                Accept(TOPIC, 1),
+                Marks(TOPIC, 1, b"\xff" * 512, 1, True),
+                NewProcess(TOPIC, ".x", ".y", 1, True),
+                Probe(1, TOPIC),
+                ReqContact(MALLORY, 1, (), 4),
+            ]
+            for which in ("most", "least"):
+                attacker.say(*(msgspec.msgpack.encode(extreme(each, which)) for each in messages))
+                assert await attacker.still_up()
+            assert arena.refused("bad message") == 0
+            for which in ("more", "less"):
+                attacker.say(*(msgspec.msgpack.encode(extreme(each, which)) for each in messages))
             assert await attacker.still_up()
+            assert arena.refused("bad message") == 14
             await arena.is_unharmed()
             assert arena.refused("bad message", arena.friend) == 0
 
