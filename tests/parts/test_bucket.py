@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.parts.bucket import Buckets
+from gossamer.parts.bucket import Bucket, Buckets, first_hand
 
 
 def test_a_burst_passes_then_what_the_rate_allows() -> None:
@@ -30,5 +30,32 @@ def test_buckets_are_bounded_in_number_and_in_content_whatever_the_clock_does(as
     buckets = Buckets(per_s=3, burst=4, most=10)
     for peer, now_us in asked:
         buckets.take(peer, now_us)
-        assert len(buckets.left) <= 10
-        assert all(0 <= tokens <= 4 for tokens, _ in buckets.left.values())
+        assert len(buckets.kept) <= 10
+        assert all(0 <= bucket.tokens <= 4 for bucket in buckets.kept.values())
+
+
+def test_whoever_asked_longest_ago_is_forgotten_when_there_are_too_many() -> None:
+    buckets = Buckets(per_s=1, burst=1, most=3)
+    for peer in (1, 2, 3, 1, 4):
+        buckets.take(peer, 0)
+    assert [*buckets.kept] == [3, 1, 4]
+
+
+def test_what_costs_more_than_is_left_takes_nothing() -> None:
+    bucket = Bucket(per_s=1, burst=10, now_us=0)
+    assert not bucket.take(0, cost=11)
+    assert bucket.take(0, cost=10)
+
+
+def test_a_clock_that_goes_back_gives_nothing() -> None:
+    bucket = Bucket(per_s=1, burst=2, now_us=100_000_000)
+    assert bucket.take(100_000_000)
+    assert [bucket.take(50_000_000) for _ in range(3)] == [True, False, False]
+    assert not bucket.take(100_500_000)
+    assert bucket.take(101_000_000)
+
+
+def test_what_is_passed_on_in_a_peers_name_has_a_bucket_of_its_own() -> None:
+    assert first_hand(5, 5) == 5
+    assert first_hand(5, 6) == first_hand(5, 7) != 5
+    assert first_hand(0, 6) != first_hand(0, 0)

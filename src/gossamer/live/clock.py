@@ -8,16 +8,20 @@ log = logging.getLogger("gossamer.clock")
 JUMP_US = 1_000_000
 
 
+def monotonic_us() -> int:
+    return time.monotonic_ns() // 1000
+
+
 class Clock:
     """Microseconds since 1970, never backwards."""
 
     def __init__(self) -> None:
-        self.offset_us = time.time_ns() // 1000 - time.monotonic_ns() // 1000
+        self.offset_us = time.time_ns() // 1000 - monotonic_us()
         self.skew_us = 0
         self.jumps = 0
 
     def now_us(self) -> int:
-        return time.monotonic_ns() // 1000 + self.offset_us
+        return monotonic_us() + self.offset_us
 
     def check(self) -> None:
         """Compares with the machine's clock, now and then."""

@@ -11,10 +11,10 @@ from typing import Protocol
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Publish
-from gossamer.live.allowance import Allowances
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.driver import Driver
 from gossamer.live.spool.items import Waiting
+from gossamer.parts.bucket import Buckets
 from gossamer.wire.frame import Copy
 from gossamer.wire.sealed import digest, unseal
 
@@ -72,7 +72,7 @@ class HandOver:
         self._done: list[EventId] = []
         self._in_order = True
         "Whether what is unacknowledged stands in the order of its sequence: nothing was spread again."
-        self._looked_at = Allowances[Peer](ACKS_PER_S, ACKS_PER_S)
+        self._looked_at = Buckets(ACKS_PER_S, ACKS_PER_S)
         self._unshelving: asyncio.Task[None] | None = None
         self._again = self.loop.call_later(again_s / 2, self._look_again)
 
@@ -109,7 +109,7 @@ class HandOver:
             if oldest.incarnation == incarnation and self._in_order:
                 first = max(first, oldest.sequence)  # most acknowledgements come after enough others did
             last = min(last, first + UNACKED_MAX)
-            if not self._looked_at.take(peer, self.loop.time(), max(1, last + 1 - first)):
+            if not self._looked_at.take(peer, self.driver.clock.now_us(), max(1, last + 1 - first)):
                 return
             for sequence in range(first, last + 1):
                 event_id = EventId(self.me, incarnation, sequence)

@@ -17,6 +17,7 @@ from gossamer.core.machine import Given, Introduced, Known, Message, Received
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
+from gossamer.live.clock import monotonic_us
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.requests import Requests
@@ -80,7 +81,7 @@ class Hearing:
                 return
             if self.book.holds(data):
                 continue
-            if not link.checks.take(time.monotonic()):
+            if not link.checks.take(monotonic_us()):
                 link.decline("too many records")
                 continue
             try:

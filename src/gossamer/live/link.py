@@ -6,15 +6,15 @@ whoever sends such a frame means to.
 
 import asyncio
 import logging
-import time
 from typing import Protocol
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
-from gossamer.live.allowance import Allowance
+from gossamer.live.clock import monotonic_us
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel
 from gossamer.live.trust import Record, Trust
+from gossamer.parts.bucket import Bucket
 from gossamer.wire.frame import (
     BATCH,
     EVENT_PARTS_MAX,
@@ -87,9 +87,9 @@ class Link:
         "One side said goodbye: nothing more is sent here, what still comes is heard."
         self.refusal = ""
         "What the other end did that ended the link, if it did."
-        now_s = time.monotonic()
-        self.patience = Allowance(STRIKES_PER_S, STRIKES_MAX, now_s)
-        self.checks = Allowance(CHECKS_PER_S, CHECKS_BURST, now_s)
+        now_us = monotonic_us()
+        self.patience = Bucket(STRIKES_PER_S, STRIKES_MAX, now_us)
+        self.checks = Bucket(CHECKS_PER_S, CHECKS_BURST, now_us)
         self.frames = 0
         self.frames_before = -1
         self.pieces: dict[int, Pieces] = {}
@@ -201,7 +201,7 @@ class Link:
         """Counts what the peer should not have sent; one that goes on sending such loses the link."""
         self.board.refused(self.peer, reason)
         log.info("refused a message of %s: %s", self.name, detail)
-        if not self.patience.take(time.monotonic()):
+        if not self.patience.take(monotonic_us()):
             self.refuse("too many refusals", detail)
 
     def refuse(self, reason: str, detail: str = "") -> None:

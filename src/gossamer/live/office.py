@@ -9,6 +9,7 @@ from typing import Protocol
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
+from gossamer.live.clock import monotonic_us
 from gossamer.live.control import CLIENT_CONTROL, Acked, Bye, Revoked
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
@@ -115,7 +116,7 @@ class Office:
         before, known = self.trust.revocations()
         if before and data == known:
             return
-        if link is not None and not link.checks.take(time.monotonic()):
+        if link is not None and not link.checks.take(monotonic_us()):
             link.decline("too many records")
             return
         try:

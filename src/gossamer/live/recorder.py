@@ -3,9 +3,9 @@
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Deliver, Effect, Given, Note
 from gossamer.core.trace import Level
-from gossamer.live.allowance import Allowances
 from gossamer.live.journal import Journal
 from gossamer.live.traces import SegmentWriter
+from gossamer.parts.bucket import Buckets
 from gossamer.wire.frame import Copy
 
 REJECTS_PER_S = 2.0
@@ -20,7 +20,7 @@ class Recorder:
     def __init__(self, writer: SegmentWriter, journal: Journal | None = None) -> None:
         self.writer, self.journal = writer, journal
         self.full = writer.head.level in ("full", "journal")
-        self._rejects = Allowances[str](REJECTS_PER_S, REJECTS_BURST, REASONS_MAX)
+        self._rejects = Buckets(REJECTS_PER_S, REJECTS_BURST, REASONS_MAX)
 
     def keep(self, level: Level) -> None:
         """Another level from now on. A journal is of a whole life or of its beginning: none begins later."""
@@ -66,7 +66,7 @@ class Recorder:
     def _note(self, now_us: int, note: Note) -> None:
         who = note.event
         if who is None:
-            if note.kind != "reject" or self._rejects.take(note.detail or "", now_us / 1e6):
+            if note.kind != "reject" or self._rejects.take(note.detail or "", now_us):
                 self.writer.row(note.kind, now_us, peer=note.peer, topic=note.topic, detail=note.detail)
             return
         self.writer.row(
@@ -105,7 +105,7 @@ class Recorder:
 
     def refused(self, now_us: int, peer: Peer | None, why: str) -> None:
         """Something from outside was turned away."""
-        if self._rejects.take(why, now_us / 1e6):
+        if self._rejects.take(why, now_us):
             self.writer.row("reject", now_us, peer=peer, detail=why)
 
     def tick(self) -> None:

@@ -1,11 +1,10 @@
 """Requests that make others work: joins, copies of subscriptions, searches. Everybody may make so many, so that nothing
 a peer says grows on its way through the network."""
 
-import time
-
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
-from gossamer.live.allowance import Allowances
+from gossamer.live.clock import monotonic_us
+from gossamer.parts.bucket import Buckets
 from gossamer.protocols.scamp.messages import Forward, Join
 from gossamer.protocols.search.messages import ReqContact
 
@@ -15,16 +14,17 @@ or it could use up what others may ask."""
 
 
 class Requests:
-    """Allowances of everybody who asks, and of everybody who passes requests on."""
+    """A bucket for everybody who asks, and one for everybody who passes requests on. The protocols have limits of their
+    own; these can be set, and spare the machine."""
 
     def __init__(self, per_s: float, burst: float) -> None:
-        self.own = Allowances[Peer](per_s, burst)
-        self.relayed = Allowances[Peer](per_s * RELAYED, burst * RELAYED)
+        self.own = Buckets(per_s, burst)
+        self.relayed = Buckets(per_s * RELAYED, burst * RELAYED)
 
     def allows(self, message: Message, sender: Peer) -> bool:
         match message:
             case Join(who=origin) | ReqContact(origin=origin) if origin == sender:
-                return self.own.take(sender, time.monotonic())
+                return self.own.take(sender, monotonic_us())
             case Join() | Forward() | ReqContact():
-                return self.relayed.take(sender, time.monotonic())
+                return self.relayed.take(sender, monotonic_us())
         return True

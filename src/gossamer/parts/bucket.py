@@ -1,9 +1,10 @@
-"""Token buckets: how often each of many may ask something of us. Arithmetic on the time given, no clock.
+"""Token buckets: how often somebody may ask something of us. Arithmetic on the time given, no clock.
 
-A bucket holds at most `burst` tokens, gains `per_s` of them a second, and each request takes one. Only those that asked
-lately have a bucket: one that would be full again needs none, and when there are too many the one used longest ago is
-forgotten.
+A bucket holds at most `burst` tokens, is full at first, gains `per_s` of them a second, and each request takes one, or
+as many as it costs.
 """
+
+from collections.abc import Hashable
 
 from gossamer.core.ids import Peer
 
@@ -14,21 +15,39 @@ def first_hand(origin: Peer, sender: Peer) -> int:
     return origin if origin == sender else ~origin
 
 
+class Bucket:
+    """One bucket."""
+
+    __slots__ = ("burst", "per_us", "since_us", "tokens")
+
+    def __init__(self, per_s: float, burst: float, now_us: int) -> None:
+        self.per_us, self.burst = per_s / 1e6, burst
+        self.tokens = float(burst)
+        self.since_us = now_us
+
+    def take(self, now_us: int, cost: float = 1.0) -> bool:
+        """Whether there is enough for this now; if not, nothing is taken."""
+        if now_us > self.since_us:
+            self.tokens = min(self.burst, self.tokens + (now_us - self.since_us) * self.per_us)
+            self.since_us = now_us
+        if self.tokens < cost:
+            return False
+        self.tokens -= cost
+        return True
+
+
 class Buckets:
-    """One bucket per peer, or whatever number stands for it."""
+    """One for each peer, or whatever else stands for who asks. When there are too many, the one used longest ago is
+    forgotten: it is full again, or nearly."""
 
-    def __init__(self, per_s: float, burst: int, most: int = 4096) -> None:
-        self.per_us = per_s / 1e6
-        self.burst = burst
-        self.most = most
-        self.left: dict[int, tuple[float, int]] = {}  # tokens, and when they were counted
+    def __init__(self, per_s: float, burst: float, most: int = 4096) -> None:
+        self.per_s, self.burst, self.most = per_s, burst, most
+        self.kept: dict[Hashable, Bucket] = {}
 
-    def take(self, peer: int, now_us: int) -> bool:
-        """Whether one more request of this peer is to be heard now."""
-        tokens, since_us = self.left.pop(peer, (float(self.burst), now_us))
-        tokens = min(float(self.burst), tokens + max(0, now_us - since_us) * self.per_us)
-        allowed = tokens >= 1
-        self.left[peer] = (tokens - 1 if allowed else tokens, now_us)
-        if len(self.left) > self.most:
-            del self.left[next(iter(self.left))]
-        return allowed
+    def take(self, who: Hashable, now_us: int, cost: float = 1.0) -> bool:
+        """Whether one more request of this one is to be heard now."""
+        bucket = self.kept.pop(who, None) or Bucket(self.per_s, self.burst, now_us)
+        self.kept[who] = bucket
+        if len(self.kept) > self.most:
+            del self.kept[next(iter(self.kept))]
+        return bucket.take(now_us, cost)
