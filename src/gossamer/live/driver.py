@@ -110,8 +110,10 @@ class Driver:
     def meet(self, via: Peer, received: Received) -> None:
         """An event not met before, from a peer that needs no copy of it back."""
         self.via = via
-        self.feed(received)
-        self.via = self.me
+        try:
+            self.feed(received)
+        finally:
+            self.via = self.me
 
     def tick(self) -> None:
         """The end of a turn of the loop in which something happened."""

@@ -178,11 +178,12 @@ class Publishing:
         self._spread(batch, sealed)
 
     def _spread(self, batch: "list[Waiting]", sealed: list[bytes]) -> None:
-        for (event, _, _, future), body in zip(batch, sealed, strict=True):
-            self.hand_over(event, body)
+        for event, _, _, future in batch:
             if not future.done():
                 future.set_result(event.id)
         self.metrics.events_published += len(batch)
+        for (event, _, _, _), body in zip(batch, sealed, strict=True):
+            self.hand_over(event, body)
 
     # -- handing over -------------------------------------------------------------------------------------------
 
