@@ -8,13 +8,12 @@ from collections.abc import AsyncIterator, Awaitable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import uvloop
-
 from benchmarks.live.systems.system import Net, System
 from benchmarks.live.traffic import WINDOW, Reader
 from gossamer.core.ids import EventId
 from gossamer.live.config import Config
 from gossamer.live.config_tables import Limits, MetricsConfig, SpoolConfig
+from gossamer.live.daemon import calm_collector, run
 from gossamer.live.deliveries import Delivery
 from gossamer.live.keys.network import Network
 from gossamer.live.node import Node
@@ -53,11 +52,12 @@ class Gossamer(System):
 
     @asynccontextmanager
     async def publisher(self, net: Net) -> AsyncIterator[Streaming]:
+        calm_collector()
         async with Node(self.config(net, PUBLISHER)) as node:
             yield Streaming(node)
 
     def subscribe(self, net: Net, index: int, reader: Reader) -> None:
-        uvloop.run(listen(self.config(net, index), reader))
+        run(listen(self.config(net, index), reader))
 
     def config(self, net: Net, index: int) -> Config:
         name = node_name(index)
