@@ -16,6 +16,7 @@ COMMANDS = {
     "node": "run a node: join, link, gossip, serve clients and metrics",
     "publish": "hand events to the network",
     "subscribe": "print events as they come",
+    "audit": "who should have had which event, who had it, who got one unasked",
     "keys": "who may join, publish and subscribe",
     "replay": "a live node's journal, step by step, on a fresh machine",
     "experiments": "the experiments that come with the package",

@@ -21,7 +21,7 @@ from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spel
 from gossamer.pipeline.audit_pairs import collect_deliveries, judge, list_events, locate_missing, pair_with_subscribers
 from gossamer.pipeline.audit_verdict import Verdict, conclude
 from gossamer.pipeline.desk import Desk, read_csv, write_rows
-from gossamer.pipeline.traces import Skipped, convert_segments, find_segments, read_rows
+from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
 
 Say = Callable[[str], None]
 
@@ -55,11 +55,7 @@ class Frames(NamedTuple):
 def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda step: None) -> Verdict:
     """Audits all runs whose traces lie below a folder. Writes verdict.json and a CSV per table to `out`, and keeps the
     rows there as Parquet, so that the next audit converts only what is new. `say` hears each of STEPS as it begins."""
-    if out.exists() and not out.is_dir():
-        raise Misuse(f"--out {out} is a file: name a folder")
-    found, foreign = find_segments(traces, out)
-    if not found:
-        raise Misuse(f"there are no traces below {traces}: name the folder that the nodes write their traces to")
+    found, foreign = check_folders(traces, out)
     say("segments")
     converted = convert_segments(spark, found, out / "rows")
     (out / "verdict.json").unlink(missing_ok=True)  # an audit that fails leaves none, rather than the last one's
@@ -74,6 +70,16 @@ def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda
     verdict = conclude(out, said, converted, foreign)
     (out / "verdict.json").write_bytes(msgspec.json.format(msgspec.json.encode(verdict), indent=1) + b"\n")
     return verdict
+
+
+def check_folders(traces: Path, out: Path) -> tuple[list[Source], list[Skipped]]:
+    """The segments there are to audit, and other files; refused if there are none, or `out` is no folder."""
+    if out.exists() and not out.is_dir():
+        raise Misuse(f"--out {out} is a file: name a folder")
+    found, foreign = find_segments(traces, out)
+    if not found:
+        raise Misuse(f"there are no traces below {traces}: name the folder that the nodes write their traces to")
+    return found, foreign
 
 
 def in_one_task(spark: SparkSession) -> SparkSession:

@@ -1,0 +1,112 @@
+"""gossamer audit: who should have had what, who had it, who got it unasked."""
+
+import sys
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from gossamer.cli.running import starting_spark
+from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
+from gossamer.pipeline.audit_verdict import Verdict
+from gossamer.pipeline.background import in_background
+from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.session import Session
+from gossamer.web.audit import sentence, write_report
+
+FIRST = 5
+"Missing deliveries named in the terminal."
+COUNTS = {
+    **{name: name for name in ("events", "expected", "delivered", "missing", "parasites")},
+    "in_doubt": "doubt",
+    "duplicates": "twice",
+}
+WIDE = 100
+"Columns of a terminal that has room for the median latency too."
+
+
+@click.command("audit", epilog="Example: gossamer audit traces --out out/audit")
+@click.argument("traces", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for verdict, tables and report; default TRACES/audit."
+)
+@click.option("--master", help="Spark master; default local[*].")
+@click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
+def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -> None:
+    """Whether every subscriber got every event, and who got one unasked: from the traces of all nodes, on Spark.
+
+    TRACES is the folder the nodes write to, with the segments of killed nodes and of several runs as they are. Writes
+    verdict.json, tables and report.html to --out. Exit code 0 only if the promise holds.
+    """
+    console = Console(stderr=as_json)
+    out = out or traces / "audit"
+    check_folders(traces, out)
+    with starting_spark(console, master) as spark:
+        verdict = audit_with_progress(console, spark, traces, out)
+    page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
+    if as_json:
+        click.echo(msgspec.json.encode(verdict).decode())
+    else:
+        print_verdict(console, out, verdict, page)
+    sys.exit(0 if verdict.holds else 1)
+
+
+def audit_with_progress(console: Console, spark: Session, traces: Path, out: Path) -> Verdict:
+    columns = (TextColumn("audit: {task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar, begun = progress.add_task("segments", total=len(STEPS)), list[str]()
+
+        def look() -> None:
+            if begun:
+                progress.update(bar, completed=len(begun) - 1, description=begun[-1])
+
+        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append), look)
+
+
+def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:
+    console.print(topic_table(console, out, verdict))
+    console.print(f"[bold {'green' if verdict.holds else 'red'}]{sentence(verdict)}[/]")
+    for row in read_csv(out / "missing.csv", FIRST):
+        event = f"event {row['event'].rpartition('-')[2]} of {row['publisher']}"
+        place = f"last {row['seen_how']}, at {row['seen_at']}"
+        console.print(f"  {row['name']} lacks {event} ({row['topic']}): {place}", markup=False, highlight=False)
+    if verdict.missing > FIRST:
+        console.print(f"  … and {verdict.missing - FIRST:,} more in {out / 'missing.csv'}", highlight=False)
+    console.print(f"  {asides(verdict)}", style="dim", highlight=False)
+    console.print(
+        f"Report with plots: [bold]{escape(str(page))}[/] · tables: {escape(str(out))}/*.csv", highlight=False
+    )
+
+
+def topic_table(console: Console, out: Path, verdict: Verdict) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
+    heads = [*(["run"] if verdict.runs > 1 else []), "topic"]
+    times = {"latency_us_p50": "p50 ms"} if console.width >= WIDE else {}
+    times |= {"latency_us_p99": "p99 ms"}
+    for head in (*heads, *COUNTS.values(), *times.values()):
+        table.add_column(head, justify="left" if head in heads else "right", no_wrap=True)
+    for row in read_csv(out / "per_topic.csv"):
+        said = ["–" if row[key] is None else f"{row[key] / 1e3:,.1f}" for key in times]
+        table.add_row(*(escape(row[head]) for head in heads), *(f"{row[name]:,}" for name in COUNTS), *said)
+    return table
+
+
+def asides(verdict: Verdict) -> str:
+    """What else there is to know, in a line."""
+    said = [f"{verdict.nodes:,} nodes", f"{verdict.lives:,} lives", f"{verdict.silenced:,} without a stop"]
+    more = [
+        (verdict.events - verdict.promised, "events not promised"),
+        (verdict.strays, "strays"),
+        (verdict.relays, "relayed"),
+        (verdict.redelivered, "redelivered"),
+        (verdict.refused, "refused"),
+        (verdict.negative_latencies, "negative latencies"),
+        (verdict.lost_rows, "rows lost"),
+        (verdict.torn, "segments torn"),
+        (verdict.skipped, "files skipped"),
+    ]
+    return " · ".join([*said, *(f"{what}: {count:,}" for count, what in more if count), verdict.clocks])
