@@ -34,7 +34,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "web": (*RUN, "lab", "pipeline", "planner", "live"),
     "cli": (*RUN, "lab", "pipeline", "planner", "live", "web"),
 }
-FURTHER = {"pipeline/source.py": ("live",)}  # files that may import more than their room
+FURTHER = {"pipeline/source.py": ("live",), "__main__.py": ("cli",)}  # files that may import more than their room
 SEVERAL_PROTOCOLS = ("protocols/__init__.py", "protocols/assemble.py")  # the others know only their own
 
 # THINK uses the standard library and msgspec, and nothing of the first that acts, waits, or differs from run to run.

@@ -27,7 +27,7 @@ QUICK = ("--set", "timeouts.leave_s=0.3", "--set", "timeouts.ack_s=0.5", "--set"
 
 
 def command(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "gossamer.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "gossamer", *map(str, arguments)]
 
 
 def environment() -> dict[str, str]:

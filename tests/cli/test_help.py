@@ -58,7 +58,7 @@ def test_a_simulation_does_without_spark() -> None:
 
 
 def test_the_module_is_the_command() -> None:
-    asked = script("import runpy; runpy.run_module('gossamer.cli', run_name='__main__')", "--version")
+    asked = script("import runpy; runpy.run_module('gossamer', run_name='__main__')", "--version")
     assert asked.stdout == f"gossamer, version {__version__}\n"
 
 

@@ -25,7 +25,7 @@ def environment(scratch: Path, **more: str) -> dict[str, str]:
 
 
 def gossamer(*arguments: object) -> list[str]:
-    return [sys.executable, "-m", "gossamer.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "gossamer", *map(str, arguments)]
 
 
 def run(command: list[str], scratch: Path, **more: str) -> "subprocess.CompletedProcess[str]":
