@@ -82,7 +82,7 @@ class Calls:
                 await asyncio.sleep(BACKOFF_S * 2**attempt * (0.5 + random.random()))
                 if line.link is not None:
                     return
-            self._give_up(line)
+            self.give_up(line)
         finally:
             line.dialing = False
 
@@ -109,12 +109,15 @@ class Calls:
             except (TransportDown, PeerFault) as wrong:
                 log.debug("%s", wrong)
                 continue
+            if link.closed:
+                continue  # it greeted us, and hung up
             if link.peer == line.peer:
                 return True
             link.close()
         return line.link is not None
 
-    def _give_up(self, line: Line) -> None:
+    def give_up(self, line: Line) -> None:
+        """Leaves a peer alone for a while, longer each time."""
         line.failures += 1
         line.blocked_until_s = self.loop.time() + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
         line.clear()

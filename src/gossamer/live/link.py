@@ -219,6 +219,11 @@ class Link:
         self._settle(False)
         self.channel.close()
 
+    @property
+    def was_heard(self) -> bool:
+        """Whether the other end said more than hello."""
+        return self.frames > 1
+
     def drips(self) -> bool:
         """Asked now and then: whether one and the same frame has been coming in since the last time."""
         stuck = self.reader.unfinished and self.frames == self.frames_before

@@ -203,7 +203,8 @@ class Switchboard:
         if len(same) > LINKS_PER_PEER:
             same[0].refuse("too many links")
         line = self.line(link.peer)
-        line.failures, line.blocked_until_s = 0, 0.0
+        if not link.dialed:  # one that greets us when we call may still hang up
+            line.failures, line.blocked_until_s = 0, 0.0
         other = line.link
         if other is None or other.closed or other.dialed == link.dialed or self._prefers(link):
             line.link = link
@@ -248,7 +249,12 @@ class Switchboard:
         if line is None or line.link is not link:
             return
         line.link = None
-        if not link.ending and not self.closing and not line.dialing:
+        if link.ending or self.closing or line.dialing:
+            return
+        if link.dialed and not link.was_heard:
+            self.calls.give_up(line)  # it greeted us and hung up: it will not take us, however often we call
+        else:
+            line.failures, line.blocked_until_s = 0, 0.0
             self.calls.call(line)  # is it gone, or only the connection? Find out now, not when it is needed
 
     def drained(self, link: Link) -> None:
