@@ -32,9 +32,10 @@ from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
 from gossamer.protocols.camcast.handover import OUTLETS_MAX, Handover
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.table import Table
 from gossamer.protocols.scamp.keeping import COPIES_MAX, FORWARDS_BURST, JOINS_BURST, Keeping
 from gossamer.protocols.scamp.layer import Scamp
-from gossamer.protocols.scamp.messages import Forward, Join, Marks
+from gossamer.protocols.scamp.messages import Beat, Forward, Here, Join, Marks
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.layer import REQUESTS_BURST, SOUGHT_MAX, Search
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -55,8 +56,8 @@ TIMERS_MAX = 150
 class Victim:
     """A node with tight bounds, and everything that is asked of it afterwards."""
 
-    def __init__(self, *subscribed: str) -> None:
-        self.node: Stack = dynamic_node(ME, 1, params=CAMCAST, scamp=SCAMP, search=SEARCH)
+    def __init__(self, *subscribed: str, scamp: ScampParams = SCAMP) -> None:
+        self.node: Stack = dynamic_node(ME, 1, params=CAMCAST, scamp=scamp, search=SEARCH)
         self.now_us = 0
         self.waiting: list[tuple[int, Struct]] = []
         self.take(Started((1, 2, 3)))
@@ -104,7 +105,7 @@ class Victim:
         assert len(search.sought) <= SOUGHT_MAX
         keeping = layer(self.node, Keeping)
         for buckets in (search.by_origin, search.by_sender, keeping.joins, keeping.forwards, keeping.relayed):
-            assert len(buckets.left) <= buckets.most
+            assert len(buckets.kept) <= buckets.most
         assert self.node.waiting <= PENDING_MAX
         assert len(self.waiting) <= TIMERS_MAX, "timers pile up"
 
@@ -153,7 +154,7 @@ def test_ten_thousand_joins_of_many_names_leave_memory_as_it_was() -> None:
             victim.hear(1000 + draw(key, 1) % 100, message)
         victim.wait(1000)
     victim.check()
-    assert all(len(buckets.left) <= 4096 for buckets in (layer(victim.node, Keeping).joins,))
+    assert all(len(buckets.kept) <= 4096 for buckets in (layer(victim.node, Keeping).joins,))
 
 
 # -- buckets --------------------------------------------------------------------------------------------------------
@@ -209,3 +210,65 @@ def test_nobody_can_wind_the_count_forward_to_where_it_ends() -> None:
     (note,) = victim.hear(3, Marks(".", 2**62 - 1, b"abcd", 2**32, True))
     assert type(note) is Note
     assert note.kind == "reject"
+
+
+# -- owners ---------------------------------------------------------------------------------------------------------
+
+ATTACKER = 666
+CROWD = range(10_000, 11_000)
+
+
+def shares(victim: Victim) -> list[float]:
+    """What part of each of its tables is the attacker's."""
+    view = layer(victim.node, Scamp).views["."]
+    return [sum(peer in CROWD for peer in peers) / len(peers) for peers in (view.held, view.holders) if peers]
+
+
+def crowd_in(victim: Victim, number: int = 1) -> None:
+    for peer in CROWD:
+        victim.take(Introduced(peer, ATTACKER))
+        victim.hear(peer, Forward(".", peer, number, 1, LEASE))
+        victim.hear(peer, Beat("."))
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_thousand_nodes_of_one_owner_get_no_more_than_a_quarter_of_a_view(named: bool) -> None:
+    victim = Victim(".", scamp=ScampParams(view_max=64))
+    for peer in range(100, 112):
+        victim.take(Introduced(peer, peer % 6 + 1 if named else 0))
+        victim.hear(peer, Forward(".", peer, 1, 1, LEASE))
+        victim.hear(peer, Beat("."))
+    crowd_in(victim)
+    assert all(0 < each <= 0.25 for each in shares(victim))
+    held, holders = (getattr(layer(victim.node, Scamp).views["."], name) for name in ("held", "holders"))
+    assert {*range(100, 112)} <= held.keys() & holders.keys()
+
+
+def test_an_owner_that_was_there_first_makes_room_within_a_lease_and_five_beats() -> None:
+    victim = Victim(".", scamp=ScampParams(view_max=32))
+    crowd_in(victim)
+    assert shares(victim) == [1, 1]
+    for beat in range(21):
+        for peer in range(100, 112):
+            victim.hear(peer, Forward(".", peer, beat, 1, LEASE))
+            victim.hear(peer, Beat("."))
+        for peer in CROWD[:100]:
+            victim.hear(peer, Forward(".", peer, beat + 2, 1, LEASE))
+            victim.hear(peer, Beat("."))
+        victim.wait(3 * SECOND_US)
+        for peer in [*layer(victim.node, Scamp).about(".")]:
+            victim.hear(peer, Here("."))
+    assert all(each <= 0.25 for each in shares(victim)), shares(victim)
+
+
+def test_a_table_of_links_has_two_of_one_owner_at_most_where_there_are_others() -> None:
+    owners = {**dict.fromkeys(CROWD, ATTACKER), 1: 0, 2: 0}
+    table = Table(".")
+    table.merge(".", [1, 2], 4, owners)
+    table.merge(".", CROWD, 4, owners)
+    assert table.entries == [1, 2, *CROWD[:2]]
+    first = Table(".")
+    first.merge(".", CROWD, 4, owners)
+    assert first.entries == [*CROWD[:4]]
+    first.merge(".", [1, 2, 3], 4, owners)
+    assert {*first.entries} == {1, 2, *CROWD[2:4]}

@@ -4,6 +4,7 @@ import pytest
 
 from gossamer.core.draws import CHURN, chance, distinct, draw, fold
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Introduced
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -112,3 +113,35 @@ def test_the_same_seed_is_the_same_history() -> None:
         return town.watch.sends, town.views(".d.g")
 
     assert history() == history()
+
+
+@pytest.mark.parametrize("owners", [1, 2, 15])
+def test_whoever_owns_the_nodes_events_reach_everybody(owners: int) -> None:
+    """One owner changes nothing; with two, views are shared evenly."""
+    town = Town(6, params=Params.live())
+    for peer, topic in HOMES.items():
+        town.start(peer, topic)
+        for other in HOMES:
+            town.world.give(peer, Introduced(other, 1 + other % owners))
+        town.run(0.1)
+    town.run(60)
+    for topic in TOPICS:
+        assert components(town.views(topic)) == 1
+        for peer in town.members(topic)[:4]:
+            event = town.publish(peer, topic)
+            town.run(0.5)
+            assert town.missing(event, interested(town, topic)) == []
+
+
+def test_in_a_network_of_one_owner_everything_happens_as_if_nobody_was_named() -> None:
+    def history(owner: int) -> dict[str, int]:
+        town = Town(7, params=Params.live())
+        for peer, topic in HOMES.items():
+            town.start(peer, topic)
+            for other in HOMES:
+                town.world.give(peer, Introduced(other, owner))
+            town.run(0.1)
+        town.run(20)
+        return town.watch.sends
+
+    assert history(0) == history(1)

@@ -157,7 +157,7 @@ class Finding(Layer):
         nearer = table.found is None or not table.live() or self.node.hierarchy.includes(table.found, found)
         if not peers or not nearer:
             return False
-        changed = table.merge(found, peers, self.params(topic).links)
+        changed = table.merge(found, peers, self.params(topic).links, self.node.owners)
         if found == table.above:
             table.wanted = []
             self.drop_stand_ins(topic, table.above)

@@ -14,6 +14,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.stack import Handler, Layer, Peers, Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
+from gossamer.parts.owners import crowd
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.finding import Finder, Finding
 from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Contacts, NewProcess, Probe
@@ -193,7 +194,9 @@ class Links(Layer):
         table = self.by_topic.get(contacts.below, {}).get(contacts.above)
         if table is None or not self.node.hierarchy.includes(contacts.topic, contacts.above):
             return
-        fresh = [p for p in contacts.peers if p != self.node.me and p not in table.entries]
+        others = [each for each in table.entries if each != peer]
+        fresh = [p for p in contacts.peers if p not in (self.node.me, *table.entries)]
+        fresh = [p for p in fresh if not crowd(p, others, self.node.owners)]
         if contacts.rotate and contacts.topic == table.found and fresh and peer in table.entries:
             table.remove(peer)
             table.entries.append(fresh[0])

@@ -1,11 +1,14 @@
 """A super-topic table: what it holds, and how it changes (MERGE of 001, Figs 5 and 6)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
+from gossamer.parts.owners import crowd, surplus
 
+NOBODY: Mapping[Peer, int] = MappingProxyType({})
 UNUSED = -1
 "No probe carries this nonce."
 
@@ -39,8 +42,10 @@ class Table:
         """Live entries that answered, and did not just fail to: whom this node may name to others."""
         return self.unanswered.sure(peer for peer in self.live() if peer in self.confirmed)
 
-    def merge(self, found: Topic, peers: Sequence[Peer], most: int) -> bool:
-        """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything."""
+    def merge(self, found: Topic, peers: Sequence[Peer], most: int, owners: Mapping[Peer, int] = NOBODY) -> bool:
+        """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything.
+
+        Live entries give way only where one owner has too many of them."""
         before = (self.found, tuple(self.entries))
         if found != self.found:
             self.found, self.entries, self.failed, self.confirmed = found, [], {}, {}
@@ -48,11 +53,15 @@ class Table:
         self.trim(most)
         fresh = [peer for peer in dict.fromkeys(peers) if peer not in self.entries]
         for peer in fresh:
-            stale = next((old for old in self.entries if old in self.failed), None)
-            if stale is not None and len(self.entries) >= most:
-                self.remove(stale)
-            if len(self.entries) < most:
-                self.entries.append(peer)
+            same = crowd(peer, self.entries, owners)
+            if same or len(self.entries) >= most:
+                out = next((old for old in same or self.entries if old in self.failed), None)
+                if out is None and not same:
+                    out = surplus(peer, self.entries, owners)
+                if out is None:
+                    continue
+                self.remove(out)
+            self.entries.append(peer)
         return (self.found, tuple(self.entries)) != before
 
     def remove(self, peer: Peer) -> None:

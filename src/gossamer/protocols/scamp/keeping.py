@@ -116,17 +116,17 @@ class Keeping(Layer):
     def hold(self, topic: Topic, view: View, peer: Peer, number: int, lease_us: int) -> None:
         """Puts a peer into the view, or extends its stay there, and tells it. Others speak for it, so nothing they say
         shortens its stay."""
-        held = view.held.get(peer)
-        if held is None and len(view.held) >= self.params(topic).view_max:
-            return
         until_us = self.node.now_us + lease_us
-        view.held[peer] = Held(number, until_us if held is None else max(until_us, held.until_us))
+        if (held := view.held.get(peer)) is not None:
+            until_us = max(until_us, held.until_us)
+        if not view.take(peer, Held(number, until_us), self.params(topic).view_max, self.node.owners):
+            return
         self.out.send([peer], Kept(topic))
         self.greet(peer, topic)
 
     def on_kept(self, peer: Peer, kept: Kept) -> None:
         if view := self.member(peer, kept.topic):
-            view.holds_us(peer, self.params(kept.topic).view_max)
+            view.holds_us(peer, self.params(kept.topic).view_max, self.node.owners)
 
     def on_gone(self, peer: Peer, gone: Gone) -> None:
         view = self.views.get(gone.topic)

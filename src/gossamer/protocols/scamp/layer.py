@@ -268,7 +268,7 @@ class Scamp(Layer):
         if view is None:
             return
         view.beaten_us = self.node.now_us
-        view.holds_us(peer, self.params_of(beat.topic).view_max)
+        view.holds_us(peer, self.params_of(beat.topic).view_max, self.node.owners)
         self.out.send([peer], Here(beat.topic))
         if chance(self.keeping.fresh_key(TICK), 0) * GREET_EVERY < 1:
             self.keeping.greet(peer, beat.topic)

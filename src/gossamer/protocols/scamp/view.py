@@ -1,11 +1,13 @@
 """One community as a node knows it: whom it holds, who holds it, and how far its own subscription has come."""
 
+from collections.abc import Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
 from gossamer.parts.liveness import DOUBTFUL, Unanswered
+from gossamer.parts.owners import crowd, is_surplus, surplus
 from gossamer.protocols.scamp.params import Params
 
 Phase: TypeAlias = Literal["asking", "joining", "settled"]
@@ -55,30 +57,52 @@ class View:
     def others(self, besides: Peer) -> list[Peer]:
         return [peer for peer in self.held if peer != besides]
 
-    def holds_us(self, peer: Peer, most: int) -> None:
+    def take(self, peer: Peer, held: Held, most: int, owners: Mapping[Peer, int]) -> bool:
+        """Puts a peer into the view, or renews its stay. False: there is no place, or too many are of its owner."""
+        same = [peer] if peer in self.held else crowd(peer, self.held, owners)
+        if same:
+            if is_surplus(same[0], self.held, owners):
+                return False  # leases of this owner may run out, not on
+            if same[0] != peer:
+                self.let_go(same[0])
+        elif len(self.held) >= most:
+            out = surplus(peer, self.held, owners)
+            if out is None:
+                return False
+            self.let_go(out)
+        self.held[peer] = held
+        return True
+
+    def let_go(self, peer: Peer) -> None:
+        self.held.pop(peer, None)
+        self.unanswered.heard(peer)
+
+    def holds_us(self, peer: Peer, most: int, owners: Mapping[Peer, int]) -> None:
         """Notes a holder; when there are too many, the one silent for longest is forgotten."""
-        self.holders.pop(peer, None)
+        same = [peer] if peer in self.holders else crowd(peer, self.holders, owners)
+        if same:
+            if is_surplus(same[0], self.holders, owners):
+                return
+            del self.holders[same[0]]
         self.holders[peer] = 0
         if len(self.holders) > most:
-            del self.holders[next(iter(self.holders))]
+            out = surplus(peer, self.holders, owners)
+            del self.holders[next(iter(self.holders)) if out is None else out]
 
     def drop(self, peer: Peer) -> None:
-        self.held.pop(peer, None)
+        self.let_go(peer)
         self.holders.pop(peer, None)
-        self.unanswered.heard(peer)
 
     def expire(self, now_us: int) -> None:
         """Drops what outlived its lease."""
         for peer in [peer for peer, held in self.held.items() if held.until_us <= now_us]:
-            del self.held[peer]
-            self.unanswered.heard(peer)
+            self.let_go(peer)
 
     def give_up(self, asks: int) -> list[Peer]:
         """Drops whoever was asked so many times in vain. Says whom."""
         lost = self.unanswered.lost(asks)
         for peer in lost:
-            self.held.pop(peer, None)
-            self.unanswered.heard(peer)
+            self.let_go(peer)
         return lost
 
     def forget_holders(self, beats: int) -> list[Peer]:
