@@ -114,6 +114,11 @@ class Attacker:
         return True
 
 
+def flipped(data: bytes) -> bytes:
+    """The same but for the last bit."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
 # -- events ------------------------------------------------------------------------------------------------------
 
 

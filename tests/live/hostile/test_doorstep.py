@@ -17,7 +17,7 @@ from gossamer.live.keys.network import Network
 from gossamer.live.transports import tcp
 from gossamer.wire.frame import BATCH, HELLO, frame, hello_frame
 from live.hostile.arena import Arena, until
-from live.hostile.attacker import GONE, Attacker
+from live.hostile.attacker import GONE, Attacker, flipped
 
 DAY = 86400.0
 
@@ -137,7 +137,7 @@ NO_HELLOS: dict[str, Callable[[Attacker], bytes]] = {
     "only newer versions": lambda own: hello_frame(own.hello(oldest=2, newest=9)),
     "no record": lambda own: hello_frame(own.hello(record=b"")),
     "a long record": lambda own: hello_frame(own.hello(record=bytes(9000))),
-    "a record badly signed": lambda own: hello_frame(own.hello(record=own.record()[:-1] + b"\0")),
+    "a record badly signed": lambda own: hello_frame(own.hello(record=flipped(own.record()))),
 }
 
 

@@ -16,7 +16,7 @@ from gossamer.protocols.camcast.messages import Contacts, NewProcess, Probe
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from live.hostile.arena import QUICK, TOPIC, Arena, soon, until
-from live.hostile.attacker import Attacker, event, signed
+from live.hostile.attacker import Attacker, event, flipped, signed
 
 FRIEND, OUTSIDER, MALLORY = map(peer_of, ("friend", "outsider", "mallory"))
 LEASE_US = 60_000_000
@@ -253,7 +253,7 @@ def test_a_list_of_revoked_keys_is_the_authoritys(network: Network, elsewhere: N
             by_mallory = seal_revocations(false, attacker.keys._signer)
             by_others = seal_revocations(false, elsewhere.authority.signer)
             genuine = (network.folder / "revoked").read_bytes()
-            attacker.say(*map(Revoked, (b"", b"\xc1", genuine[:-1] + b"\0", genuine + b"x", bytes(200_000))))
+            attacker.say(*map(Revoked, (b"", b"\xc1", flipped(genuine), genuine + b"x", bytes(200_000))))
             attacker.say(Revoked(by_mallory), Revoked(by_others), Revoked(genuine))
             assert await attacker.still_up()
             assert arena.refused("bad revocations") == 5
