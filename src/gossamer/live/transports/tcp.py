@@ -13,6 +13,7 @@ from gossamer.live.trust import Trust, split_address
 BACKLOG = 256
 UNPROVED_MAX = 256
 "Callers that may be about to prove themselves at the same time; the slowest gives way to the next."
+ABSENT = (errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT)
 PAUSE_S = 0.5
 "After a call could not be taken: the system has no more to give."
 SHUTDOWN_S = 5.0
@@ -82,11 +83,8 @@ class Tcp:
         loop = asyncio.get_running_loop()
         try:
             found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
-            for family, where in dict.fromkeys((each[0], str(each[4][0])) for each in found):
-                self._listening.append(socket.create_server((where, port), family=family, backlog=BACKLOG))
-                port = self._listening[0].getsockname()[1]
+            self._listening = bound_to(list(dict.fromkeys((each[0], str(each[4][0])) for each in found)), port)
         except OSError as wrong:
-            self._stop_listening()
             raise Misuse(cannot_listen(address, wrong)) from wrong
         for each in self._listening:
             each.setblocking(False)
@@ -177,6 +175,22 @@ class Tcp:
         for each in listening:
             asyncio.get_running_loop().remove_reader(each)
             each.close()
+
+
+def bound_to(addresses: list[tuple[int, str]], port: int) -> list[socket.socket]:
+    """A socket for each address of a name, all on one port; what this machine lacks (IPv6, often) is left out."""
+    made: list[socket.socket] = []
+    for family, where in addresses:
+        try:
+            made.append(socket.create_server((where, port), family=family, backlog=BACKLOG))
+        except OSError as wrong:
+            if wrong.errno in ABSENT and (made or (family, where) != addresses[-1]):
+                continue
+            for each in made:
+                each.close()
+            raise
+        port = made[0].getsockname()[1]
+    return made
 
 
 def spell_address(host: str, port: int) -> str:
