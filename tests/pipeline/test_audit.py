@@ -454,7 +454,7 @@ def wild_words(draw: random.Random, words: str, published: list[str]) -> str:
     return f"{words} {event}" + (" detail=redelivered" if words == "deliver" and draw.random() < 0.2 else "")
 
 
-WILD = {f"wild {seed}": wild_story(seed) for seed in range(20)}
+WILD = {f"wild {seed}": wild_story(seed) for seed in range(12)}
 
 
 class Audited:
@@ -511,7 +511,7 @@ def test_the_audit_agrees_with_its_definitions_in_plain_python(audited: Audited,
 def test_wild_stories_hold_everything_the_audit_counts() -> None:
     together = sum((Story(lines(story)).audit() for story in WILD.values()), Story([]).audit())
     assert set(together) == set(COUNTED) - {"declared", "found", "messages", "bytes"}
-    assert min(together.values()) >= 5
+    assert min(together.values()) >= 4
 
 
 def test_every_missing_delivery_is_named_with_the_place_the_event_was_last_seen_at(audited: Audited) -> None:
