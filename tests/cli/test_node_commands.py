@@ -181,7 +181,7 @@ def test_a_guest_that_may_only_publish_hands_its_events_over(safe_pair: tuple[Da
 def test_a_client_may_do_what_its_own_grant_says(safe_pair: tuple[Daemon, Daemon], net: Path) -> None:
     writer = ("--node", safe_pair[0].address, "--keys", net / "nodes" / "writer")
     ran = gossamer("subscribe", ".soccer", *writer)
-    assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it subscribe on .soccer\n")
+    assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it subscribe to .soccer\n")
     ran = gossamer("publish", ".tennis", "ace", *writer)
     assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it publish on .tennis\n")
 

@@ -35,6 +35,8 @@ CONFIG = Config(name="a")
 BOUNDS = re.compile(r".*(_MAX|_PER_S|_BURST)")
 "How numbers of a protocol are called that bound what others can do; it has many others."
 NO_LIMITS = {
+    "live.station.BEAT_S": "how often a node looks at its clock",
+    "live.station.CONTACTS_MAX": "peers of a former life to begin with",
     "live.client.TAKEN_EVERY": "how often a client says how far it has read",
     "live.config_tables.EVENT_BYTES_MAX": "the default of limits.event_bytes_max, and wire.sealed's",
     "live.config_tables.FRAME_BYTES_MIN": "a bound of a setting",

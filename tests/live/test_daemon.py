@@ -158,7 +158,7 @@ def test_a_reload_that_the_grant_does_not_cover_changes_nothing(tmp_path: Path) 
     async def scenario() -> None:
         config = Config(keys=tmp_path / "net" / "nodes" / "n", bind=HERE, subscribe=(".a",))
         async with Node(config) as node:
-            with pytest.raises(Misuse, match=r"does not let it subscribe on \.b"):
+            with pytest.raises(Misuse, match=r"does not let it subscribe to \.b"):
                 take_over(node, replace(config, subscribe=(".a", ".b"), limits=Limits(links_max=3)))
             assert node.config == config
             assert node.station.board.links_max == config.limits.links_max

@@ -6,11 +6,13 @@ outbox, and is taken from there once somebody acknowledges anything.
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Protocol
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Publish
+from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.driver import Driver
 from gossamer.live.spool.items import Waiting
@@ -65,6 +67,8 @@ class HandOver:
         self.again_s, self.forget_after_s = again_s, forget_after_s
         self.unacked: dict[EventId, Unacked] = {}
         "In the order they were last spread."
+        self.joins: Callable[[Topic], bool] = lambda topic: True
+        "Whether this node may take part in a topic it publishes on; otherwise it hands events to members."
         self.shelved = 0
         "Events left to the spool's outbox because memory was short."
         self.loop = asyncio.get_running_loop()
@@ -87,8 +91,9 @@ class HandOver:
                 self.shelved += 1
         return len(self.unacked) < UNACKED_MAX
 
-    def begin(self, event: Event, sealed: bytes, join: bool) -> None:
+    def begin(self, event: Event, sealed: bytes) -> None:
         """Spreads an event for the first time in this life."""
+        join = self.joins(event.topic)
         self.unacked[event.id] = Unacked(event, sealed, join, self.loop.time())
         self.driver.feed(Publish(event, join))
 
@@ -152,7 +157,7 @@ class HandOver:
                 if each.id not in self.unacked and self.has_room():
                     event, leaf, _ = unseal(each.sealed)
                     self.bodies.add(event.id, digest(leaf), each.sealed)
-                    self.begin(event, each.sealed, join=True)
+                    self.begin(event, each.sealed)
         self._unshelving = None
 
     def _look_again(self) -> None:

@@ -228,6 +228,7 @@ class Hearing:
             return
         peer = link.peer
         assert peer is not None
+        self.metrics.messages_by_tag.add(str(type(message).__struct_config__.tag))
         if self.control(link, message):
             return
         if link.role == "client":

@@ -45,6 +45,7 @@ class Inbox:
         ordered: bool = False,
         items_max: int = 1000,
         bytes_max: int = 64 << 20,
+        gave: Callable[[Delivery | Gap], None] | None = None,
         entered: Callable[["Inbox"], Awaitable[None]] | None = None,
         left: Callable[["Inbox"], None] | None = None,
     ) -> None:
@@ -68,7 +69,7 @@ class Inbox:
         self._wake: asyncio.Future[None] | None = None
         self._closed = False
         self._problem: GossamerError | None = None
-        self._entered, self._left = entered, left
+        self._gave, self._entered, self._left = gave, entered, left
 
     def resume(self, acked: int, offered: int) -> None:
         """A named subscription that was here before goes on behind what it acknowledged."""
@@ -169,6 +170,8 @@ class Inbox:
         return item
 
     def _hand(self, item: Delivery | Gap) -> Delivery | Gap:
+        if self._gave is not None and (isinstance(item, Gap) or item.redelivered):
+            self._gave(item)
         if self.name and isinstance(item, Delivery):
             self.handed = max(self.handed, item.place)
             self._outstanding[item.place] = False

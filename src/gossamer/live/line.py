@@ -9,9 +9,6 @@ from gossamer.live.link import Link
 from gossamer.live.transports import HIGH_WATER
 from gossamer.wire.frame import PART_BYTES, Copy, batch_frame, packed, part_frames
 
-FRAME_SOFT = 256 << 10
-"A frame that has grown this long is sent, and another begun."
-
 
 class Line:
     """The queue to one peer."""
@@ -42,7 +39,7 @@ class Line:
         self.used = True
         self.transfers = 0
 
-    def flush(self, book: Book, ready: Callable[[list[tuple[int, int]]], bytes]) -> None:
+    def flush(self, book: Book, ready: Callable[[list[tuple[int, int]]], bytes], frame_bytes: int) -> None:
         """Sends what waits, unless the link is not up or what was sent before has not left yet."""
         self.dirty = False
         link = self.link
@@ -55,7 +52,7 @@ class Line:
             return
         self.used = True
         records = [*self._introductions(link, book)]
-        for copies, bodies, messages in self._frames():
+        for copies, bodies, messages in self._frames(frame_bytes):
             link.write(batch_frame(records, copies, bodies, messages, link.version))
             records = []
         for copy, body in self.large:
@@ -71,21 +68,21 @@ class Line:
                 link.introduce(peer, entry.record.version)
                 yield packed(entry.data)
 
-    def _frames(self) -> Iterator[tuple[list[bytes], list[bytes], list[bytes]]]:
-        if self.size <= FRAME_SOFT:
+    def _frames(self, frame_bytes: int) -> Iterator[tuple[list[bytes], list[bytes], list[bytes]]]:
+        if self.size <= frame_bytes:
             yield self.copies, self.bodies, self.messages
             return
         start, size = 0, 0
         for i, body in enumerate(self.bodies):
             size += len(body) + len(self.copies[i])
-            if size > FRAME_SOFT:
+            if size > frame_bytes:
                 yield self.copies[start : i + 1], self.bodies[start : i + 1], []
                 start, size = i + 1, 0
         yield self.copies[start:], self.bodies[start:], []
         start, size = 0, 0
         for i, message in enumerate(self.messages):
             size += len(message)
-            if size > FRAME_SOFT:
+            if size > frame_bytes:
                 yield [], [], self.messages[start : i + 1]
                 start, size = i + 1, 0
         yield [], [], self.messages[start:]

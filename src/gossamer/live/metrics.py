@@ -93,7 +93,7 @@ class Metrics(Struct, kw_only=True, eq=False):
     redelivered: Annotated[int, Counter("Events given to a named subscription again.")] = 0
     parasites: Annotated[int, Counter("Events received that nobody here asked for; must stay 0.")] = 0
     gaps: Annotated[int, Counter("Times a reader was told that events are lost to it.")] = 0
-    inbox_spills: Annotated[int, Counter("Events that waited in the spool because a reader was slow.")] = 0
+    inbox_spills: Annotated[int, Counter("Times a reader was too slow for memory, and read on from the spool.")] = 0
 
     copies_received: Annotated[int, Counter("Copies of events received, known ones included.")] = 0
     copies_known: Annotated[int, Counter("Copies of events that were known already.")] = 0
@@ -124,10 +124,9 @@ class Metrics(Struct, kw_only=True, eq=False):
     )
     revocations: Annotated[int, Gauge("Version of the list of revoked keys; 0: none.")] = 0
 
-    spool_events: Annotated[int, Gauge("Events in the spool.")] = 0
     spool_bytes: Annotated[int, Gauge("Bytes of events in the spool.")] = 0
     spool_pending: Annotated[int, Gauge("Accepted publications that too few members have acknowledged.")] = 0
-    spool_failures: Annotated[int, Counter("Writes to the spool that failed.")] = 0
+    spool_lost: Annotated[int, Counter("Delivered events the spool could not keep.")] = 0
     trace_rows_dropped: Annotated[int, Counter("Rows of the trace that could not be written.")] = 0
 
     steps: Annotated[int, Counter("Steps of the machine.")] = 0

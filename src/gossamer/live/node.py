@@ -171,7 +171,7 @@ class Node:
         """Misuse unless this node's own grant covers it."""
         if not self.station.hearing.may(self.station.me, act, topic):
             raise Misuse(
-                f"the grant of {self.trust.name} does not let it {act} on {topic}: "
+                f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "
                 f"`gossamer keys grant NETWORK --node {self.trust.name} --{act} {topic}` makes one that does"
             )
 

@@ -43,6 +43,8 @@ class Office:
     def __init__(self, network: str, role: str, driver: Driver, trust: Trust, codec: Codec, metrics: Metrics) -> None:
         self.network, self.role = network, role
         self.driver, self.trust, self.codec, self.metrics = driver, trust, codec, metrics
+        self.met: Callable[[Peer, bytes], None] = lambda peer, record: None
+        "Told the record of every peer that took our call: where it says it is, it is."
         self.own = b""
         "This node's own record."
         self.contacted: Callable[[Peer], None] = lambda peer: None
@@ -64,6 +66,8 @@ class Office:
         self.hearing.large(link, copy, body)
 
     def peer_up(self, link: Link, hello: Hello) -> None:
+        if link.peer is not None and link.dialed and (entry := self.hearing.book.get(link.peer)) is not None:
+            self.met(link.peer, entry.data)
         version, data = self.trust.revocations()
         if link.peer is not None and version > hello.revocations:
             self.board.say([link.peer], self.codec.encode(Revoked(data)))

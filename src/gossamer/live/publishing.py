@@ -60,6 +60,7 @@ class Publishing:
         self.me, self.incarnation, self.driver, self.trust, self.may = me, incarnation, driver, trust, may
         self.bodies, self.spool, self.handover, self.metrics = bodies, spool, handover, metrics
         self.event_bytes_max = event_bytes_max
+        handover.joins = lambda topic: self.joins and may("subscribe", topic)
         self.joins = True
         "False: a guest, who hands its events to members and becomes none."
         self.loop = asyncio.get_running_loop()
@@ -183,7 +184,7 @@ class Publishing:
                 future.set_result(event.id)
         self.metrics.events_published += len(batch)
         for (event, _, _, _), body in zip(batch, sealed, strict=True):
-            self.hand_over(event, body)
+            self.handover.begin(event, body)
 
     # -- handing over -------------------------------------------------------------------------------------------
 
@@ -197,10 +198,7 @@ class Publishing:
             for event, head, its_leaf, proof in zip(events, heads, leaves, self.trust.prove(leaves), strict=True):
                 body = seal(head, event.payload, proof)
                 self.bodies.add(event.id, digest(its_leaf), body)
-                self.hand_over(event, body)
-
-    def hand_over(self, event: Event, sealed: bytes) -> None:
-        self.handover.begin(event, sealed, join=self.joins and self.may("subscribe", event.topic))
+                self.handover.begin(event, body)
 
     async def handed_over(self, patience_s: float) -> bool:
         """Whether everything published so far reached enough members within this time."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from gossamer.core.machine import Deliver, Given, Subscribe, Unsubscribe
 from gossamer.core.topics import Hierarchy, Topic, remember
 from gossamer.live.bodies import Bodies
-from gossamer.live.deliveries import delivery
+from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool import Kept, Spool
@@ -29,6 +29,9 @@ class Readers:
         self.items_max, self.bytes_max = items_max, bytes_max
         self.inboxes: list[Inbox] = []
         self.subscribed: dict[Topic, int] = {}
+        self.gap: Callable[[Topic, Gap], None] = lambda topic, gap: None
+        "Told of every loss a reader was told of."
+        self._spilled = 0
         self._by_topic: dict[Topic, list[Inbox]] = {}
         self._place = spool.last_place if spool is not None else 0
 
@@ -66,6 +69,10 @@ class Readers:
             self._place = first + len(kept) - 1
         return first
 
+    def spills(self) -> int:
+        """Times a reader was too slow for memory."""
+        return self._spilled + sum(inbox.spills for inbox in self.inboxes)
+
     # -- subscriptions ------------------------------------------------------------------------------------------
 
     def open(self, topic: Topic, name: str, from_start: bool, ordered: bool) -> Inbox:
@@ -79,6 +86,7 @@ class Readers:
             ordered=ordered,
             items_max=self.items_max,
             bytes_max=self.bytes_max,
+            gave=lambda item: self._gave(topic, item),
             entered=self._entered,
             left=self._left,
         )
@@ -94,9 +102,18 @@ class Readers:
         self._by_topic.clear()
         self.subscribe(inbox.topic)
 
+    def _gave(self, topic: Topic, item: Delivery | Gap) -> None:
+        """A reader was told of a loss, or was given again what it had not acknowledged."""
+        if isinstance(item, Gap):
+            self.metrics.gaps += 1
+            self.gap(topic, item)
+        else:
+            self.metrics.redelivered += 1
+
     def _left(self, inbox: Inbox) -> None:
         if inbox in self.inboxes:
             self.inboxes.remove(inbox)
+            self._spilled += inbox.spills
             self._by_topic.clear()
             self.unsubscribe(inbox.topic)
 

@@ -101,6 +101,7 @@ def _seeds(station: Station, old: Config, new: Config) -> None:
 def _limits(station: Station, old: Config, new: Config) -> None:
     limits, board, readers = new.limits, station.board, station.readers
     board.queue_bytes, board.links_max = limits.link_queue_bytes, limits.links_max
+    board.frame_bytes = limits.frame_bytes
     readers.items_max, readers.bytes_max = limits.inbox_items, limits.inbox_bytes
     station.book.entries_max = limits.records_max
     station.hearing.requests = Requests(limits.requests_per_s, limits.requests_burst)

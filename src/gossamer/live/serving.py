@@ -107,7 +107,7 @@ class Attendant:
         assert self.link.peer is not None
         if self.node.trust.may(self.link.peer, act, topic, time.time()):  # type: ignore[arg-type]
             return ""
-        return f"the grant of {self.link.name} does not let it {act} on {topic}"
+        return f"the grant of {self.link.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}"
 
     # -- publishing ---------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """A node's parts, put together: who tells whom. `Node` is what users see of it."""
 
+import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -7,6 +8,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from gossamer.core.draws import fold
+from gossamer.core.errors import PeerFault
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Contacted, Leave, Note, Started, StartPublishing
 from gossamer.core.stack import Stack
@@ -17,6 +19,7 @@ from gossamer.live.book import Book
 from gossamer.live.clock import Clock
 from gossamer.live.config import Config
 from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
+from gossamer.live.deliveries import Gap
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
@@ -40,6 +43,9 @@ log = logging.getLogger("gossamer.node")
 
 SEEDS_PATIENCE_S = 2.0
 "How long the start waits for seeds to answer; they are called on afterwards."
+BEAT_S = 1.0
+CONTACTS_MAX = 16
+"Peers of a former life to begin with, beside the seeds."
 REMEMBERED = 100_000
 "Events of a former life that are not news."
 CARRIERS: dict[str, type[Struct]] = {
@@ -135,6 +141,7 @@ class Station:
             dial_s=timeouts.dial_s,
             idle_s=timeouts.idle_s,
             queue_bytes=limits.link_queue_bytes,
+            frame_bytes=limits.frame_bytes,
             links_max=limits.links_max,
         )
 
@@ -178,6 +185,9 @@ class Station:
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
+        self.readers.gap = self._gap
+        if self.spool is not None:
+            self.office.met = self.spool.remember
         self.hearing.ours = self.office.arrived_straight
         self.board.on_refusal = self._refused
         self.transport.turned_away = self._turned_away
@@ -190,6 +200,9 @@ class Station:
         self.metrics.peers_known = len(self.book)
         self.metrics.revocations = self.trust.revocations()[0]
         self.metrics.clock_jumps = self.clock.jumps
+        self.metrics.inbox_spills = self.readers.spills()
+        if self.spool is not None:
+            self.metrics.spool_bytes, self.metrics.spool_lost = self.spool.used_bytes, self.spool.lost
         self.metrics.spool_pending = len(self.handover.unacked) + self.handover.shelved
         if self.recorder is not None:
             self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
@@ -201,6 +214,10 @@ class Station:
     def _refused(self, peer: Peer | None, reason: str) -> None:
         if self.recorder is not None:
             self.recorder.refused(self.clock.now_us(), peer, reason)
+
+    def _gap(self, name: str, gap: Gap) -> None:
+        if self.recorder is not None:
+            self.recorder.writer.row("gap", self.clock.now_us(), topic=name, detail=f"{gap.lost}: {gap.why}")
 
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":
@@ -246,13 +263,25 @@ class Station:
         waiting: list[bytes] = []
         if self.spool is not None:
             memory, waiting = await self._former_life(self.spool)
+            contacts = tuple(dict.fromkeys((*contacts, *await self._old_acquaintances(self.spool))))
         self.begun = True
         self.driver.feed(Started(contacts, memory))
         for name in self.config.subscribe:
             self.readers.subscribe(topic(name))
         self.announce(self.config.publish)
         self.publishing.resume(waiting)
+        self._beat_due_s = self.driver.loop.time()
         self._beat()
+
+    async def _old_acquaintances(self, spool: Spool) -> list[Peer]:
+        """Peers a former life was linked to, as far as their records are still good: a node finds its network again
+        even where no seed answers."""
+        found = []
+        for peer, data in (await spool.remembered())[-CONTACTS_MAX:]:
+            with contextlib.suppress(PeerFault):
+                if self.hearing.admit(data).peer == peer != self.me:
+                    found.append(peer)
+        return found
 
     def announce(self, names: Sequence[str]) -> None:
         """Joins communities to be published to. Where that is not granted, events are handed to members instead."""
@@ -276,10 +305,13 @@ class Station:
     def _beat(self) -> None:
         """Once a second: the clock is looked at, and a quiet node says in its trace that it is alive."""
         if not self.driver.closed:
+            now_s = self.driver.loop.time()
+            self.metrics.loop_lag_us = max(0, round((now_s - self._beat_due_s) * 1e6))
+            self._beat_due_s = now_s + BEAT_S
             self.clock.check()
             if self.recorder is not None:
                 self.recorder.tick()
-            self.driver.loop.call_later(1.0, self._beat)
+            self.driver.loop.call_later(BEAT_S, self._beat)
 
     async def close(self, leave: bool) -> None:
         """Hands over what was published, says goodbye, writes everything down."""

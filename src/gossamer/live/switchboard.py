@@ -61,12 +61,14 @@ class Switchboard:
         dial_s: float = 5.0,
         idle_s: float = 300.0,
         queue_bytes: int = 8 << 20,
+        frame_bytes: int = 256 << 10,
         links_max: int = 1000,
         strangers_max: int = 64,
     ) -> None:
         self.me, self.office, self.transport, self.trust = me, office, transport, trust
         self.book, self.metrics = book, metrics
         self.handshake_s, self.dial_s, self.idle_s = handshake_s, dial_s, idle_s
+        self.frame_bytes = frame_bytes
         self.queue_bytes, self.links_max, self.strangers_max = queue_bytes, links_max, strangers_max
         self.lines: dict[Peer, Line] = {}
         self.links: dict[Link, None] = {}
@@ -106,7 +108,7 @@ class Switchboard:
         self.flushing = False
         dirty, self.dirty = self.dirty, []
         for line in dirty:
-            line.flush(self.book, self.office.acknowledge)
+            line.flush(self.book, self.office.acknowledge, self.frame_bytes)
 
     def say(self, peers: Iterable[Peer], message: bytes, mentions: tuple[Peer, ...] = ()) -> None:
         for peer in peers:
@@ -260,7 +262,7 @@ class Switchboard:
     def drained(self, link: Link) -> None:
         self.relieved.set()
         if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
-            line.flush(self.book, self.office.acknowledge)
+            line.flush(self.book, self.office.acknowledge, self.frame_bytes)
 
     # -- now and then -------------------------------------------------------------------------------------------
 
