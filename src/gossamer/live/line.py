@@ -10,19 +10,42 @@ from gossamer.live.transports import HIGH_WATER
 from gossamer.wire.frame import PART_BYTES, Copy, batch_frame, packed, part_frames
 
 
+class Bundle:
+    """Copies that go to the same peers: they are put into one frame, once for all of them."""
+
+    __slots__ = ("_frames", "bodies", "copies", "publisher", "size", "targets")
+
+    def __init__(self, targets: tuple[Peer, ...], publisher: Peer) -> None:
+        self.targets, self.publisher = targets, publisher
+        self.copies: list[bytes] = []
+        self.bodies: list[bytes] = []
+        self.size = 0
+        self._frames: dict[int, bytes] = {}
+
+    def add(self, copy: bytes, body: bytes) -> None:
+        self.copies.append(copy)
+        self.bodies.append(body)
+        self.size += len(copy) + len(body)
+
+    def frame(self, version: int) -> bytes:
+        made = self._frames.get(version)
+        if made is None:
+            made = self._frames[version] = batch_frame([], self.copies, self.bodies, [], version)
+        return made
+
+
 class Line:
     """The queue to one peer."""
 
     __slots__ = (
-        *("acks", "blocked_until_s", "bodies", "copies", "dialing", "dirty", "failures", "large", "link"),
+        *("acks", "blocked_until_s", "bundles", "dialing", "dirty", "failures", "large", "link"),
         *("mentions", "messages", "peer", "size", "slow", "transfers", "used"),
     )
 
     def __init__(self, peer: Peer) -> None:
         self.peer = peer
         self.link: Link | None = None
-        self.copies: list[bytes] = []
-        self.bodies: list[bytes] = []
+        self.bundles: list[Bundle] = []
         self.messages: list[bytes] = []
         self.large: list[tuple[Copy | None, bytes]] = []
         self.acks: list[tuple[int, int]] = []
@@ -52,9 +75,13 @@ class Line:
             return
         self.used = True
         records = [*self._introductions(link, book)]
-        for copies, bodies, messages in self._frames(frame_bytes):
-            link.write(batch_frame(records, copies, bodies, messages, link.version))
+        for messages in self._messages(frame_bytes):
+            link.write(batch_frame(records, [], [], messages, link.version))
             records = []
+        if records:
+            link.write(batch_frame(records, [], [], [], link.version))
+        for bundle in self.bundles:
+            link.write(bundle.frame(link.version))
         for copy, body in self.large:
             self.transfers += 1
             for part in part_frames(self.transfers, body, copy, link.version):
@@ -68,29 +95,27 @@ class Line:
                 link.introduce(peer, entry.record.version)
                 yield packed(entry.data)
 
-    def _frames(self, frame_bytes: int) -> Iterator[tuple[list[bytes], list[bytes], list[bytes]]]:
-        if self.size <= frame_bytes:
-            yield self.copies, self.bodies, self.messages
-            return
-        start, size = 0, 0
-        for i, body in enumerate(self.bodies):
-            size += len(body) + len(self.copies[i])
-            if size > frame_bytes:
-                yield self.copies[start : i + 1], self.bodies[start : i + 1], []
-                start, size = i + 1, 0
-        yield self.copies[start:], self.bodies[start:], []
-        start, size = 0, 0
-        for i, message in enumerate(self.messages):
+    def _messages(self, frame_bytes: int) -> Iterator[list[bytes]]:
+        """What is to be said, cut where a frame has grown long enough."""
+        page, size = [], 0
+        for message in self.messages:
+            page.append(message)
             size += len(message)
             if size > frame_bytes:
-                yield [], [], self.messages[start : i + 1]
-                start, size = i + 1, 0
-        yield [], [], self.messages[start:]
+                yield page
+                page, size = [], 0
+        if page:
+            yield page
 
     def clear(self) -> None:
-        self.copies, self.bodies, self.messages, self.large = [], [], [], []
+        self.bundles, self.messages, self.large = [], [], []
         self.mentions = {}
         self.size = 0
+
+    def take(self, bundle: "Bundle") -> None:
+        self.bundles.append(bundle)
+        self.mentions[bundle.publisher] = None
+        self.size += bundle.size
 
     def say(self, message: bytes, mentions: tuple[Peer, ...] = ()) -> None:
         """Queues a message; a very long one goes in parts."""

@@ -13,7 +13,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.book import Book
 from gossamer.live.calls import Calls
-from gossamer.live.line import Line
+from gossamer.live.line import Bundle, Line
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel, Transport
@@ -73,6 +73,8 @@ class Switchboard:
         self.lines: dict[Peer, Line] = {}
         self.links: dict[Link, None] = {}
         self.dirty: list[Line] = []
+        self.bundles: dict[tuple[tuple[Peer, ...], Peer, Peer], Bundle] = {}
+        "Copies of this turn of the loop, by whom they are for and whom they are from."
         self.closing = False
         self.loop = asyncio.get_running_loop()
         self.flushing = False
@@ -100,11 +102,17 @@ class Switchboard:
         if not line.dirty:
             line.dirty = True
             self.dirty.append(line)
-            if not self.flushing:
-                self.flushing = True
-                self.loop.call_soon(self.flush)
+            self._flush_soon()
+
+    def _flush_soon(self) -> None:
+        if not self.flushing:
+            self.flushing = True
+            self.loop.call_soon(self.flush)
 
     def flush(self) -> None:
+        bundles, self.bundles = self.bundles, {}
+        for bundle in bundles.values():
+            self._distribute(bundle)
         self.flushing = False
         dirty, self.dirty = self.dirty, []
         for line in dirty:
@@ -119,26 +127,27 @@ class Switchboard:
             line.say(message, mentions)
             self.touched(line)
 
-    def spread(self, peers: Iterable[Peer], copy: bytes, body: bytes, publisher: Peer, besides: Peer) -> int:
-        """The same copy to several peers, but not back to where it came from; to how many."""
-        size, sent = len(copy) + len(body), 0
-        lines = self.lines
-        for peer in peers:
-            if peer == besides or peer == publisher:  # noqa: SIM109 - twice as fast
-                continue
-            line = lines.get(peer) or self.line(peer)
+    def spread(self, peers: tuple[Peer, ...], copy: bytes, body: bytes, publisher: Peer, besides: Peer) -> None:
+        """The same copy to several peers, but not back to where it came from."""
+        bundle = self.bundles.get((peers, publisher, besides))
+        if bundle is None:
+            targets = tuple(peer for peer in peers if peer not in (besides, publisher))
+            bundle = self.bundles[peers, publisher, besides] = Bundle(targets, publisher)
+            self._flush_soon()
+        bundle.add(copy, body)
+        if bundle.size > self.frame_bytes:
+            del self.bundles[peers, publisher, besides]
+            self._distribute(bundle)
+
+    def _distribute(self, bundle: Bundle) -> None:
+        for peer in bundle.targets:
+            line = self.line(peer)
             if line.size > self.queue_bytes:
-                self.metrics.copies_dropped += 1
+                self.metrics.copies_dropped += len(bundle.copies)
                 continue
-            line.copies.append(copy)
-            line.bodies.append(body)
-            line.mentions[publisher] = None
-            line.size += size
-            sent += 1
-            if not line.dirty:
-                self.touched(line)
-        self.metrics.copies_sent += sent
-        return sent
+            line.take(bundle)
+            self.metrics.copies_sent += len(bundle.copies)
+            self.touched(line)
 
     def spread_large(self, peers: Iterable[Peer], copy: Copy, body: bytes, besides: Peer) -> int:
         sent = 0
