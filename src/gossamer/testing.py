@@ -1,11 +1,11 @@
 """Networks inside one process, for tests: real nodes, real frames, no sockets.
 
-    async with gossamer.testing.Network() as network:
-        a = await network.node("a")
-        b = await network.node("b")
-        async with b.subscribe(".soccer") as inbox:
-            await a.publish(".soccer.italy", b"goal")
-            assert (await anext(inbox)).payload == b"goal"
+async with gossamer.testing.Network() as network:
+    a = await network.node("a")
+    b = await network.node("b")
+    async with b.subscribe(".soccer") as inbox:
+        await a.publish(".soccer.italy", b"goal")
+        assert (await anext(inbox)).payload == b"goal"
 """
 
 import asyncio
