@@ -16,7 +16,7 @@ class CheckFailed(GossamerError):
 
 
 class Promises(Watcher):
-    """No parasite ever, no event delivered twice in one life, only members and publishers send, tables hold within their bounds."""
+    """No parasite, no event delivered twice in one life, only members and publishers send, tables within bounds."""
 
     def __init__(self, world: World, view_max: int) -> None:
         self.world = world
