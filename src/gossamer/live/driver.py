@@ -27,6 +27,9 @@ log = logging.getLogger("gossamer.driver")
 class Recorder(Protocol):
     """What is written down of a run."""
 
+    full: bool
+    "Whether every copy sent is wanted."
+
     def given(self, now_us: int, given: Given) -> None:
         """Before the step: one that raises must leave its cause."""
 
@@ -147,8 +150,9 @@ class Driver:
             self.board.spread(send.peers, packed(copy), body.packed, event_id.publisher, self.via)
         if event_id.publisher == self.me:
             self.told(copy, send.peers)
-        if self.recorder is not None:
-            self.recorder.sent(self.clock.now_us(), send.peers, copy, carried.event.topic, len(body))
+        if self.recorder is not None and self.recorder.full:
+            told = tuple(peer for peer in send.peers if peer not in (self.via, event_id.publisher))
+            self.recorder.sent(self.clock.now_us(), told, copy, carried.event.topic, len(body))
 
     def peer_down(self, peer: Peer) -> None:
         self.feed(PeerDown(peer))
