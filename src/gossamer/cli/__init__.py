@@ -31,6 +31,8 @@ EXTRAS = {
     "pyarrow": "spark",
     "pandas": "spark",
 }
+ON_SPARK = ("demo", "sweep", "reproduce", "audit")
+"Commands that need the larger extra whichever of its packages is missed first."
 
 
 class Commands(click.Group):
@@ -60,7 +62,8 @@ class Commands(click.Group):
             package = (missing.name or "").partition(".")[0]
             if package not in EXTRAS:
                 raise
-            _fail(f'this command needs {package}: pip install "gossamer[{EXTRAS[package]}]"', 2)
+            extra = "spark" if ctx.invoked_subcommand in ON_SPARK else EXTRAS[package]
+            _fail(f'this command needs {package}: pip install "gossamer[{extra}]"', 2)
         except KeyboardInterrupt as stopped:
             _fail(": ".join(["stopped", *map(str, stopped.args)]), 130)
 
