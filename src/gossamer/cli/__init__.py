@@ -35,6 +35,9 @@ ON_SPARK = ("demo", "sweep", "reproduce", "audit")
 "Commands that need the larger extra whichever of its packages is missed first."
 
 
+ASKED = "gossamer.asked"
+
+
 class Commands(click.Group):
     """Loads a subcommand's file when it is used, and says every error in one sentence."""
 
@@ -44,6 +47,7 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
+        ctx.meta[ASKED] = name
         command: click.Command = import_module(f"gossamer.cli.{name}").command
         return command
 
@@ -62,7 +66,7 @@ class Commands(click.Group):
             package = (missing.name or "").partition(".")[0]
             if package not in EXTRAS:
                 raise
-            extra = "spark" if ctx.invoked_subcommand in ON_SPARK else EXTRAS[package]
+            extra = "spark" if ctx.meta.get(ASKED) in ON_SPARK else EXTRAS[package]
             _fail(f'this command needs {package}: pip install "gossamer[{extra}]"', 2)
         except KeyboardInterrupt as stopped:
             _fail(": ".join(["stopped", *map(str, stopped.args)]), 130)
