@@ -142,7 +142,7 @@ def test_misuse_is_told_at_once(
     assert (asked.exit_code, asked.stdout, asked.stderr) == (2, "", f"gossamer: {says}\n")
 
 
-@pytest.mark.parametrize(("package", "extra"), [("pyspark", "spark"), ("jinja2", "sim")])
+@pytest.mark.parametrize(("package", "extra"), [("pyspark", "spark"), ("jinja2", "spark")])
 def test_a_missing_extra_is_named(package: str, extra: str) -> None:
     asked = script(WITHOUT, package, "audit", "traces")
     assert (asked.returncode, asked.stdout) == (2, "")

@@ -83,7 +83,7 @@ main(sys.argv[2:])
     [
         ("numpy", "sim", ["simulate", "flood/neighbours"]),
         ("numba", "sim", ["simulate", "flood/neighbours"]),
-        ("matplotlib", "sim", ["sweep", "flood/neighbours", "--out", "out"]),
+        ("matplotlib", "spark", ["sweep", "flood/neighbours", "--out", "out"]),
         ("pyspark", "spark", ["sweep", "flood/neighbours", "--out", "out"]),
         ("pyarrow", "spark", ["reproduce", "camcast", "--out", "out"]),
     ],
