@@ -29,14 +29,14 @@ HELLO_FRAME = bytes.fromhex("0000001b 01 0196 01 01") + b"\xa7default" + b"\xa4n
 EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4)
 HEAD = b"\x96" + b"\x93\x01\x02\x03" + b"\xa2.a" + b"\x81\xa6minute\x58" + b"\xc0" + b"\xce\x00\x0f\x42\x40" + b"\x04"
 UNSIGNED = b"\x93" + b"\xc4\x18" + HEAD + b"\xc4\x07payload" + b"\xc0"
-PROOF = Proof(b"k" * 8, b"s" * 64, 2, 1, (b"h" * 32,))
+PROOF = Proof(b"k" * 8, b"s" * 64, 2, 1, b"h" * 16)
 SIGNED = (
     UNSIGNED[:-1]
     + b"\x95"
     + b"\xc4\x08" + b"k" * 8
     + b"\xc4\x40" + b"s" * 64
     + b"\x02\x01"
-    + b"\x91\xc4\x20" + b"h" * 32
+    + b"\xc4\x10" + b"h" * 16
 )  # fmt: skip
 
 COPY = Copy(EventId(1, 2, 3), 5, 6, "camcast.carry", (7,))

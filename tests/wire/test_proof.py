@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec import DecodeError, msgpack
 from msgspec.structs import replace
 
-from gossamer.wire.proof import BATCH_MAX, PATH_MAX, Proof, Proofs, leaf, parent, prove, signed_text
+from gossamer.wire.proof import BATCH_MAX, HASH_BYTES, PATH_MAX, Proof, Proofs, leaf, parent, prove, signed_text
 
 KEY = b"8 bytes."
 SECRET = b"the publisher's"
@@ -74,7 +74,7 @@ def test_a_proof_travels_and_its_path_is_as_short_as_promised(size: int) -> None
     _, proofs = batch(size)
     for proof in proofs:
         assert msgpack.decode(msgpack.encode(proof), type=Proof) == proof
-        assert len(proof.path) <= min(PATH_MAX, size.bit_length())
+        assert len(proof.path) <= HASH_BYTES * min(PATH_MAX, size.bit_length())
 
 
 def test_a_real_signature_holds_and_another_key_s_does_not() -> None:
@@ -114,14 +114,20 @@ def tampered(each: bytes, proof: Proof, bit: int) -> Iterator[tuple[bytes, Proof
     yield each, replace(proof, signature=flipped(proof.signature, bit))
     yield from ((each, replace(proof, index=i)) for i in range(BATCH_MAX) if i != proof.index)
     yield from ((each, replace(proof, count=n)) for n in SIZES if n != proof.count)
-    path = proof.path
+    path = [proof.path[i : i + HASH_BYTES] for i in range(0, len(proof.path), HASH_BYTES)]
+
+    def along(*siblings: bytes) -> tuple[bytes, Proof]:
+        return each, replace(proof, path=b"".join(siblings))
+
     for i in range(len(path)):
-        yield each, replace(proof, path=(*path[:i], flipped(path[i], bit), *path[i + 1 :]))
-        yield each, replace(proof, path=path[:i] + path[i + 1 :])
-        yield each, replace(proof, path=(*path[:i], each, *path[i:]))
-    yield each, replace(proof, path=(*path, each))
+        yield along(*path[:i], flipped(path[i], bit), *path[i + 1 :])
+        yield along(*path[:i], *path[i + 1 :])
+        yield along(*path[:i], each, *path[i:])
+        yield along(*path[:i], path[i][:-1], *path[i + 1 :])
+    yield along(*path, each)
+    yield along(*path, b"x")
     if len(set(path)) > 1:
-        yield each, replace(proof, path=path[::-1])
+        yield along(*path[::-1])
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -160,7 +166,7 @@ def test_an_inner_node_is_not_taken_for_an_event() -> None:
     memory = Proofs()
     assert all(memory.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
     left = parent(leaves[0], leaves[1])
-    short = Proof(KEY, proofs[0].signature, 2, 0, (parent(leaves[2], leaves[3]),))
+    short = Proof(KEY, proofs[0].signature, 2, 0, parent(leaves[2], leaves[3]))
     assert not memory.holds(left, short, verify)
     assert not Proofs().holds(left, short, verify)
     assert leaf(b"", leaves[0] + leaves[1]) != left

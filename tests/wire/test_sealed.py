@@ -115,7 +115,7 @@ def test_a_relay_cannot_make_an_event_larger() -> None:
 
 
 def test_a_proof_of_the_longest_path_leaves_room() -> None:
-    longest = golden.PROOF.__class__(b"k" * 8, b"s" * 64, 64, 63, (b"h" * 32,) * PATH_MAX)
+    longest = golden.PROOF.__class__(b"k" * 8, b"s" * 64, 64, 63, b"h" * 16 * PATH_MAX)
     body = seal(golden.HEAD, b"payload", longest)
     assert unseal(body)[2] == longest
     assert len(body) < len(golden.HEAD) + 7 + SEAL_BYTES_MAX // 2
@@ -136,13 +136,13 @@ def test_a_head_is_at_most_64_kib(over: int) -> None:
 @pytest.mark.parametrize(
     "proof",
     [
-        pytest.param([b"k" * 7, b"s" * 64, 2, 1, [b"h" * 32]], id="a short key"),
-        pytest.param([b"k" * 8, b"s" * 63, 2, 1, [b"h" * 32]], id="a short signature"),
-        pytest.param([b"k" * 8, b"s" * 64, 65, 1, [b"h" * 32]], id="too many leaves"),
-        pytest.param([b"k" * 8, b"s" * 64, 0, 0, []], id="no leaves"),
-        pytest.param([b"k" * 8, b"s" * 64, 2, 64, [b"h" * 32]], id="an index beyond any tree"),
-        pytest.param([b"k" * 8, b"s" * 64, 2, 1, [b"h" * 31]], id="a short hash"),
-        pytest.param([b"k" * 8, b"s" * 64, 64, 1, [b"h" * 32] * (PATH_MAX + 1)], id="a long path"),
+        pytest.param([b"k" * 7, b"s" * 64, 2, 1, b"h" * 16], id="a short key"),
+        pytest.param([b"k" * 8, b"s" * 63, 2, 1, b"h" * 16], id="a short signature"),
+        pytest.param([b"k" * 8, b"s" * 64, 65, 1, b"h" * 16], id="too many leaves"),
+        pytest.param([b"k" * 8, b"s" * 64, 0, 0, b""], id="no leaves"),
+        pytest.param([b"k" * 8, b"s" * 64, 2, 64, b"h" * 16], id="an index beyond any tree"),
+        pytest.param([b"k" * 8, b"s" * 64, 2, 1, [b"h" * 16]], id="a path in pieces"),
+        pytest.param([b"k" * 8, b"s" * 64, 64, 1, b"h" * 16 * (PATH_MAX + 1)], id="a long path"),
     ],
 )
 def test_a_proof_has_limits(proof: list[Any]) -> None:

@@ -18,11 +18,13 @@ REMEMBERED = 20_000
 "Nodes of verified trees remembered; siblings of a verified path are genuine too, so later leaves need few hashes."
 ROOT = -1
 "The spot of a tree's root."
-Tree: TypeAlias = dict[int, tuple[bytes, tuple[bytes, ...]]]
+Tree: TypeAlias = dict[int, tuple[bytes, bytes]]
 "Nodes by spot, each with its path from there to the root: the siblings of every way taken so far."
 NOTHING: Tree = {}
 
-Hash = Annotated[bytes, Meta(min_length=32, max_length=32)]
+HASH_BYTES = 16
+"""Bytes of SHA-256 that stand for an event or a pair: nobody finds another text for a given 128 bits. A publisher may
+well find two texts of its own for the same ones, and gains nothing it could not do with two signatures."""
 
 
 class Proof(Struct, frozen=True, array_like=True, gc=False):
@@ -35,16 +37,17 @@ class Proof(Struct, frozen=True, array_like=True, gc=False):
     "Leaves of the tree."
     index: Annotated[int, Meta(ge=0, lt=BATCH_MAX)]
     "Which of them this event is."
-    path: Annotated[tuple[Hash, ...], Meta(max_length=PATH_MAX)]
+    path: Annotated[bytes, Meta(max_length=PATH_MAX * HASH_BYTES)]
+    "The siblings on the way up, one after the other."
 
 
 def leaf(head: bytes, payload: bytes) -> bytes:
     """The hash that stands for an event: its encoded head (with its length) and its payload."""
-    return sha256(b"\x00%d:%b%b" % (len(head), head, payload)).digest()
+    return sha256(b"\x00%d:%b%b" % (len(head), head, payload)).digest()[:HASH_BYTES]
 
 
 def parent(left: bytes, right: bytes) -> bytes:
-    return sha256(b"\x01" + left + right).digest()
+    return sha256(b"\x01" + left + right).digest()[:HASH_BYTES]
 
 
 def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -> list[Proof]:
@@ -61,7 +64,7 @@ def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -
         pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
         level = [parent(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
     signature = sign(signed_text(len(leaves), level[0]))
-    return [Proof(key, signature, len(leaves), i, tuple(path)) for i, path in enumerate(paths)]
+    return [Proof(key, signature, len(leaves), i, b"".join(path)) for i, path in enumerate(paths)]
 
 
 def signed_text(count: int, root: bytes) -> bytes:
@@ -102,26 +105,26 @@ class Proofs:
         in another's name included, says nothing under another key.
         """
         path, spots = proof.path, way(proof.count, proof.index)
-        if proof.index >= proof.count or len(path) != len(spots):
+        if proof.index >= proof.count or len(path) != HASH_BYTES * len(spots):
             return False
         name = (signer or proof.key, proof.signature, proof.count)
         tree = self.trees.get(name, NOTHING)
         met: Tree = {}
         node, genuine = leaf, False
-        for i, (here, beside) in enumerate(spots):
+        for here, beside in spots:
             known = tree.get(here)
             if known is not None:
-                if known != (node, path[i:]):
+                if known != (node, path):
                     return False
                 genuine = True
                 break
-            sibling = path[i]
-            met[beside] = (sibling, (node, *path[i + 1 :]))  # whoever comes this way next comes through the sibling
+            sibling, path = path[:HASH_BYTES], path[HASH_BYTES:]
+            met[beside] = (sibling, node + path)  # whoever comes this way next comes through the sibling
             node = parent(node, sibling) if here < beside else parent(sibling, node)
         if not genuine and not self._is_root(node, proof, tree, verify):
             return False
         if met or not genuine:
-            met[ROOT] = tree.get(ROOT) or (node, ())
+            met[ROOT] = tree.get(ROOT) or (node, b"")
             self._keep(name, met)
         return True
 

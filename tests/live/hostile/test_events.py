@@ -62,7 +62,7 @@ def test_nobody_publishes_in_the_name_of_another(network: Network) -> None:
                 attacker.spread(*signed(keys, event(keys, 8, publisher="friend")))  # under its own key
                 attacker.spread(copy_of(true, head, its_leaf, None))  # without a proof
                 attacker.spread(copy_of(true, head, its_leaf, theirs))  # with a proof of something else
-                forged = proof.__class__(theirs.key, proof.signature, 1, 0, ())
+                forged = proof.__class__(theirs.key, proof.signature, 1, 0, b"")
                 attacker.spread(copy_of(true, head, its_leaf, forged))  # under a key it has not got
                 assert await attacker.still_up()
             assert arena.refused("unknown publisher") == 1
