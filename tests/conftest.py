@@ -1,6 +1,25 @@
-"""What all tests share: hypothesis tries the same examples every time, so a run of the suite can be repeated."""
+"""What all tests share: hypothesis tries the same examples every time, so a run of the suite can be repeated; and one
+Spark session, since starting a second would cost more than most tests take."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
+    from gossamer.pipeline.session import spark_session  # here: tests without Spark should not wait for its import
+
+    log = tmp_path_factory.mktemp("spark") / "spark.log"
+    # Nothing here runs long enough to be worth the JVM's slower compiler: it would take more than the tests themselves.
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    with spark_session("local[2]", "gossamer-tests", log=log, conf=conf) as session:
+        yield session

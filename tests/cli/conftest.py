@@ -1,4 +1,4 @@
-"""What tests of commands share: the Spark session of the other tests, and nodes that run."""
+"""What tests of commands share: nodes that run."""
 
 import time
 from collections.abc import Iterator
@@ -8,9 +8,6 @@ import pytest
 
 from cli.processes import HERE, Daemon, Stage, staged
 from gossamer.live.keys.network import Network
-from pipeline.conftest import spark
-
-__all__ = ["spark"]
 
 
 @pytest.fixture
