@@ -87,7 +87,7 @@ def soon(condition: Callable[[], bool]) -> bool:
 
 def test_a_callers_session_is_used_and_never_stopped(spark: "SparkSession") -> None:
     with session.spark_session("local[7]") as used:
-        assert used is spark
+        assert used.sparkContext is spark.sparkContext
     with pytest.raises(RuntimeError), session.spark_session():
         raise RuntimeError
     assert spark.range(3).count() == 3
@@ -95,7 +95,7 @@ def test_a_callers_session_is_used_and_never_stopped(spark: "SparkSession") -> N
 
 def test_a_callers_session_is_found_from_another_thread(spark: "SparkSession") -> None:
     with ThreadPoolExecutor(1) as pool:
-        assert pool.submit(session.spark_session().__enter__).result() is spark
+        assert pool.submit(session.spark_session().__enter__).result().sparkContext is spark.sparkContext
 
 
 def test_the_callers_settings_win_over_ours(spark: "SparkSession") -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import shutil
 import signal
 import sys
@@ -48,6 +49,8 @@ def command(out: Path, seed: int, events: int | None, quick: bool, as_json: bool
     with stopped_like_interrupted():
         write_story(folder, plan, [])
         with Screen(console) as screen:
+            # Closing its end of a process that was killed, asyncio may find it reaped already, and warns: it meant to.
+            logging.getLogger("asyncio").setLevel(logging.ERROR)
             happened = asyncio.run(Story(plan, DemoNetwork(folder), screen).perform())
         write_story(folder, plan, happened)
         with starting_spark(console) as spark:
