@@ -240,6 +240,7 @@ def test_health_says_what_a_node_is_doing() -> None:
             "links": 0,
             "topics": 1,
             "members": 0,
+            "counted": 1,
             "above": 0,
         }
         await node.close()

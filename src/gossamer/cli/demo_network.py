@@ -169,9 +169,13 @@ class DemoNetwork:
 
     async def delivered(self) -> int:
         """Deliveries so far, at all nodes that run."""
+        return await self.total("gossamer_events_delivered_total")
+
+    async def total(self, name: str) -> int:
+        """One number of /metrics, summed over all nodes that run."""
         self.check_alive()
         pages = await asyncio.gather(*(fetch(each.metrics, "/metrics") for each in self.running.values()))
-        return sum(sample(page, "gossamer_events_delivered_total") for page in pages)
+        return sum(sample(page, name) for page in pages)
 
 
 async def together(work: Iterable[Awaitable[None]]) -> None:

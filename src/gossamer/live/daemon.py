@@ -57,6 +57,7 @@ class Daemon:
             "links": node.metrics.links,
             "topics": len(topics),
             "members": sum(len(members.about(topic)) for topic in topics),
+            "counted": sum(members.size(topic) for topic in topics),
             "above": sum(len(table) for topic in topics for table in links.tables(topic)),
         }
         return Health("joining" if joining else "ok", about)
