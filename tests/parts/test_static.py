@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.draws import VIEW, distinct, fold
-from gossamer.core.stack import Peers, Stack
+from gossamer.core.roles import Peers
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static

@@ -8,6 +8,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct, field
 
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic
 
 Attribute: TypeAlias = str | int | float | bool
@@ -28,6 +29,8 @@ class Event(Struct, frozen=True, gc=False):
     "When, by its publisher's clock: microseconds since 1970."
     ordinal: int = 0
     "Counts this publisher's events of this topic, from 1, within one incarnation: what ordered reading goes by."
+    tags: tuple[Tag, ...] = ()
+    "Its place among the publisher's events of each pattern it matches: what recovery sees losses by."
 
 
 class Carried(Struct, frozen=True, gc=False):

@@ -1,6 +1,13 @@
 """What this node takes part in: topics it reads, topics it publishes on."""
 
+from typing import TYPE_CHECKING
+
+from gossamer.core.events import Event
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic, remember
+
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
 
 
 class Interest:
@@ -8,15 +15,29 @@ class Interest:
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
+        self.patterns: dict[Pattern, Filter | None] = {}
+        "What our users subscribed to."
         self.subscribed: dict[Topic, None] = {}
+        "The topics of these."
         self.publishing: dict[Topic, None] = {}
         self._communities: dict[Topic, tuple[Topic, ...]] = {}
         self._wanted: dict[Topic, bool] = {}
+        self._filtered = False
+
+    def subscribe(self, pattern: Pattern) -> None:
+        self.patterns[pattern] = _read(pattern.where) if pattern.where else None
+        self.subscribed[pattern.topic] = None
+
+    def unsubscribe(self, pattern: Pattern) -> None:
+        self.patterns.pop(pattern, None)
+        if all(other.topic != pattern.topic for other in self.patterns):
+            self.subscribed.pop(pattern.topic, None)
 
     def changed(self) -> None:
         """Forgets what was worked out from the topics held before."""
         self._communities.clear()
         self._wanted.clear()
+        self._filtered = any(self.patterns.values())
 
     def mine(self) -> tuple[Topic, ...]:
         """The communities this node is a member of."""
@@ -34,6 +55,15 @@ class Interest:
             remember(self._wanted, topic, known)
         return known
 
+    def matches(self, event: Event) -> bool:
+        """Whether our user reads this event: its topic, and attributes where somebody asked for some only."""
+        if not self.wants(event.topic):
+            return False
+        return not self._filtered or any(
+            (filter is None or filter.matches(event.attributes)) and self.hierarchy.includes(pattern.topic, event.topic)
+            for pattern, filter in self.patterns.items()
+        )
+
     def communities(self, topic: Topic) -> tuple[Topic, ...]:
         """Our communities that events of this topic concern. Empty: such an event is a parasite here."""
         known = self._communities.get(topic)
@@ -41,3 +71,9 @@ class Interest:
             known = tuple(mine for mine in self.mine() if self.hierarchy.includes(mine, topic))
             remember(self._communities, topic, known)
         return known
+
+
+def _read(where: str) -> "Filter":
+    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
+
+    return parse(where)

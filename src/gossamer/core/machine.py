@@ -5,12 +5,14 @@ Timers are values: there is no cancel, a layer ignores a timer whose generation 
 Time is whole microseconds.
 """
 
+from collections.abc import Mapping
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from gossamer.core.events import Event
+from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.patterns import Pattern, Where
 from gossamer.core.topics import Topic
 from gossamer.core.trace import Kind
 
@@ -83,15 +85,17 @@ class StopPublishing(Struct, frozen=True):
 
 
 class Subscribe(Struct, frozen=True):
-    """Our user wants every event of this topic and its subtopics."""
+    """Our user wants every event of this topic and its subtopics, or those of them that match a filter."""
 
     topic: Topic
+    where: Where = ""
 
 
 class Unsubscribe(Struct, frozen=True):
-    """Our user no longer wants this topic."""
+    """Our user no longer wants what it subscribed to in these words."""
 
     topic: Topic
+    where: Where = ""
 
 
 class Tune(Struct, frozen=True):
@@ -99,6 +103,13 @@ class Tune(Struct, frozen=True):
 
     topic: Topic
     params: Struct
+
+
+class Fetched(Struct, frozen=True):
+    """The store's answer to `Fetch`: those of the events it still has."""
+
+    peer: Peer
+    events: tuple[Event, ...]
 
 
 class PeerDown(Struct, frozen=True):
@@ -124,6 +135,7 @@ Given: TypeAlias = (
     | Subscribe
     | Unsubscribe
     | Tune
+    | Fetched
     | PeerDown
     | Leave
 )
@@ -150,6 +162,24 @@ class Deliver(Struct, frozen=True, gc=False):
     hops: int = 0
 
 
+class Missing(Struct, frozen=True):
+    """Events our user subscribed to were published and have not come: `first` to `last` of that publisher's events of
+    the pattern. They may still be found."""
+
+    publisher: Peer
+    incarnation: int
+    pattern: Pattern
+    first: int
+    last: int
+
+
+class Fetch(Struct, frozen=True):
+    """Somebody misses events that are no longer at hand: ask the store for them, and give them back as `Fetched`."""
+
+    peer: Peer
+    events: tuple[EventId, ...]
+
+
 class Note(Struct, frozen=True):
     """Something worth a trace row; never needed for the protocol to work."""
 
@@ -160,7 +190,7 @@ class Note(Struct, frozen=True):
     detail: str | None = None
 
 
-Effect: TypeAlias = Send | SetTimer | Deliver | Note
+Effect: TypeAlias = Send | SetTimer | Deliver | Missing | Fetch | Note
 
 
 class Machine(Protocol):
@@ -169,6 +199,9 @@ class Machine(Protocol):
     def step(self, given: Given, now_us: int) -> list[Effect]: ...
 
     def knows(self, event_id: EventId) -> bool: ...
+
+    def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
+        """Signatures of what an event about to be published matches: its publisher tags it with them."""
 
     @property
     def waiting(self) -> int:

@@ -5,16 +5,18 @@ Layers are plain objects that call each other; only the stack is a machine. Buil
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core import machine
 from gossamer.core.draws import fold
-from gossamer.core.events import Carried, Event
+from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.interest import Interest
 from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Send, SetTimer, Timer
+from gossamer.core.patterns import Pattern
+from gossamer.core.roles import Memory, Outside, Recover, Spread
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.core.trace import Kind
 
@@ -26,51 +28,6 @@ PENDING_MAX = 1000
 
 OWNERS_MAX = 20_000
 "Peers whose owner is remembered."
-
-
-class Peers(Protocol):
-    """Who else is in a community, as far as this node knows."""
-
-    def about(self, topic: Topic) -> Sequence[Peer]:
-        """Every peer known in the topic's community."""
-
-    def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
-        """k different ones of them (all, if there are fewer), the same for the same key."""
-
-    def size(self, topic: Topic) -> int:
-        """How many processes the community has, this one included; an estimate where views are partial."""
-
-    def ready(self, topic: Topic) -> bool:
-        """Whether this node has found its place in the community."""
-
-
-class Spread(Protocol):
-    """How events travel."""
-
-    relays: bool
-    "False: a process never carries what it does not want."
-
-    def publish(self, event: Event) -> bool:
-        """Spreads an event of our own; one spread before goes out again where the protocol can. False: nothing was
-        done yet, this node has not found its place in the community."""
-
-
-class Outside(Protocol):
-    """How events of our own travel on topics this node is not a member of."""
-
-    def publish(self, event: Event) -> bool:
-        """Hands an event, new or not, to members of its topic. False: nothing was done yet, none is known."""
-
-    def close(self, topic: Topic) -> None:
-        """There will be no more of them."""
-
-
-class Memory(Protocol):
-    """Ids already met."""
-
-    def __contains__(self, event_id: EventId) -> bool: ...
-
-    def add(self, event_id: EventId) -> bool: ...
 
 
 class Outbox:
@@ -124,6 +81,12 @@ class Layer:
     def known(self, peer: Peer, events: Sequence[EventId]) -> None:
         """A peer sent copies of events this node already has."""
 
+    def interest_changed(self) -> None:
+        """Our users subscribe to other patterns now, in communities new or old."""
+
+    def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
+        """Events that were asked of the store for this peer; those it no longer has are missing."""
+
     def peer_down(self, peer: Peer) -> None:
         """A peer was given up."""
 
@@ -136,6 +99,7 @@ class Stack:
 
     spread: Spread
     outside: Outside | None = None
+    recover: Recover | None = None
 
     def __init__(self, me: Peer, seed: int, hierarchy: Hierarchy, seen: Memory) -> None:
         self.me = me
@@ -176,6 +140,9 @@ class Stack:
     def knows(self, event_id: EventId) -> bool:
         return event_id in self.seen
 
+    def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
+        return () if self.recover is None else self.recover.patterns(topic, attributes)
+
     def step(self, given: Given, now_us: int) -> list[Effect]:
         self.now_us = now_us
         kind = type(given)
@@ -208,12 +175,12 @@ class Stack:
         match given:
             case machine.Fired(timer):
                 self.hearers[type(timer)](timer)
-            case machine.Subscribe(topic):
-                self._change(lambda: self.interest.subscribed.setdefault(topic))
-                self.out.note("subscribe", topic=topic)
-            case machine.Unsubscribe(topic):
-                self._change(lambda: self.interest.subscribed.pop(topic, None))
-                self.out.note("unsubscribe", topic=topic)
+            case machine.Subscribe(topic, where):
+                self._change(lambda: self.interest.subscribe(Pattern(topic, where)))
+                self.out.note("subscribe", topic=topic, detail=where or None)
+            case machine.Unsubscribe(topic, where):
+                self._change(lambda: self.interest.unsubscribe(Pattern(topic, where)))
+                self.out.note("unsubscribe", topic=topic, detail=where or None)
             case machine.StartPublishing(topic):
                 self.stopping.pop(topic, None)
                 self._change(lambda: self.interest.publishing.setdefault(topic))
@@ -231,6 +198,8 @@ class Stack:
                 self._tell(lambda layer: layer.tuned(topic, params))
             case machine.Introduced(peer, owner):
                 remember_owner(self.owners, peer, owner)
+            case machine.Fetched(peer, events):
+                self._tell(lambda layer: layer.fetched(peer, events))
             case machine.PeerDown(peer):
                 self._tell(lambda layer: layer.peer_down(peer))
             case machine.Leave():
@@ -254,6 +223,7 @@ class Stack:
         for topic in before:
             if topic not in after:
                 self._tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
+        self._tell(lambda layer: layer.interest_changed())
 
     @property
     def waiting(self) -> int:
@@ -315,12 +285,16 @@ class Stack:
         if not self.seen.add(event.id):
             self.out.note("duplicate", event=event.id, peer=via)
             return False
-        if self.interest.wants(event.topic):
+        wanted = self.interest.matches(event)
+        if wanted:
             self.out.deliver(event, carried.hops)
-        elif via != self.me and not self.interest.communities(event.topic):
+        elif via != self.me and (self.spread.relays or not self.interest.communities(event.topic)):
             kind: Kind = "relay" if self.spread.relays else "parasite"
             self.out.note(kind, event=event.id, peer=via, topic=event.topic)
-            return self.spread.relays
+            if not self.spread.relays:
+                return False
+        if self.recover is not None:
+            self.recover.heard(carried, via, wanted)
         return True
 
 

@@ -9,7 +9,8 @@ from gossamer.core.draws import CLIMB, ELECT, LINKS, PICK, chance, distinct, fol
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.setting import Setting
-from gossamer.core.stack import Handler, Layer, Peers, Stack
+from gossamer.core.roles import Peers
+from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic, remember
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static

@@ -11,7 +11,8 @@ from msgspec import Struct
 
 from gossamer.core.draws import KEEP, LINKS, ROTATE, chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Peers, Stack
+from gossamer.core.roles import Peers
+from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.owners import crowd

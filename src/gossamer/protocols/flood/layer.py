@@ -7,7 +7,8 @@ from msgspec import Struct
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.setting import Setting
-from gossamer.core.stack import Handler, Layer, Peers, Stack
+from gossamer.core.roles import Peers
+from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
 from gossamer.protocols.flood.messages import Pass

@@ -1,0 +1,46 @@
+"""What subscribers ask for: a topic with its subtopics, and perhaps a condition on the attributes.
+
+A pattern travels as text and is named by 63 bits: tags count events by pattern, and a name is enough for that.
+"""
+
+from hashlib import blake2b
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from gossamer.core.ids import Count
+from gossamer.core.topics import ANSWERS_MAX, Topic
+
+Where: TypeAlias = Annotated[str, Meta(max_length=4096)]
+"A filter in its canonical form (see `core.filters`); empty: everything."
+
+
+class Pattern(Struct, frozen=True, array_like=True, order=True, gc=False):
+    """One subscription as the network sees it."""
+
+    topic: Topic
+    where: Where = ""
+
+    @property
+    def signature(self) -> int:
+        """63 bits that stand for the pattern; 0 stands for none."""
+        known = _signatures.get(self)
+        if known is None:
+            text = f"{self.topic} {self.where}".encode(errors="replace")
+            known = int.from_bytes(blake2b(text, digest_size=8).digest()) >> 1 or 1
+            if len(_signatures) >= ANSWERS_MAX:
+                _signatures.clear()
+            _signatures[self] = known
+        return known
+
+
+_signatures: dict[Pattern, int] = {}
+
+
+class Tag(Struct, frozen=True, array_like=True, gc=False):
+    """Where an event stands among those of its publisher that match one pattern: a gap between two tells of a loss."""
+
+    pattern: Count
+    "The pattern's signature."
+    sequence: Count
+    "From 1, within one life of the publisher."

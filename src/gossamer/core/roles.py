@@ -1,0 +1,88 @@
+"""What layers are to each other: small interfaces, so that any membership serves any spread, and any spread can be
+recovered from its losses."""
+
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from gossamer.core.events import Attribute, Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.patterns import Pattern
+from gossamer.core.topics import Topic
+
+
+class Peers(Protocol):
+    """Who else is in a community, as far as this node knows."""
+
+    def about(self, topic: Topic) -> Sequence[Peer]:
+        """Every peer known in the topic's community."""
+
+    def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
+        """k different ones of them (all, if there are fewer), the same for the same key."""
+
+    def size(self, topic: Topic) -> int:
+        """How many processes the community has, this one included; an estimate where views are partial."""
+
+    def ready(self, topic: Topic) -> bool:
+        """Whether this node has found its place in the community."""
+
+
+class Spread(Protocol):
+    """How events travel."""
+
+    relays: bool
+    "False: a process never carries what it does not want."
+
+    def publish(self, event: Event) -> bool:
+        """Spreads an event of our own; one spread before goes out again where the protocol can. False: nothing was
+        done yet, this node has not found its place in the community."""
+
+
+class Ground(Spread, Protocol):
+    """A spread whose losses can be recovered: it knows which patterns events match, and where each is wanted."""
+
+    tree: bool
+    """True: links make a tree, and what is gossiped is passed on along it. False: they make cycles, where it goes to a
+    few peers and no further."""
+
+    def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
+        """Every pattern an event of this topic with these attributes matches, as far as this node knows."""
+
+    def local(self) -> Sequence[Pattern]:
+        """What our own users subscribed to, sorted by signature; none that another one of them includes."""
+
+    def known(self) -> Sequence[Pattern]:
+        """Every pattern this node could tell somebody about, sorted by signature."""
+
+    def wants(self, pattern: Pattern) -> bool:
+        """Whether whatever matches this pattern is wanted here."""
+
+    def towards(self, pattern: Pattern) -> Sequence[Peer]:
+        """Neighbours that want what matches the pattern, or lead to some who do."""
+
+
+class Recover(Protocol):
+    """Finds again what a spread lost."""
+
+    def heard(self, carried: Carried, via: Peer, wanted: bool) -> None:
+        """An event passed the door: spread, recovered, or our own. It was delivered if it was wanted."""
+
+    def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
+        """Signatures of the patterns such an event is to be tagged with."""
+
+
+class Outside(Protocol):
+    """How events of our own travel on topics this node is not a member of."""
+
+    def publish(self, event: Event) -> bool:
+        """Hands an event, new or not, to members of its topic. False: nothing was done yet, none is known."""
+
+    def close(self, topic: Topic) -> None:
+        """There will be no more of them."""
+
+
+class Memory(Protocol):
+    """Ids already met."""
+
+    def __contains__(self, event_id: EventId) -> bool: ...
+
+    def add(self, event_id: EventId) -> bool: ...
