@@ -42,7 +42,7 @@ NOT_IN_THINK = (
     *("asyncio", "socket", "ssl", "selectors", "threading", "multiprocessing", "concurrent", "subprocess", "signal"),
     *("time", "datetime", "random", "secrets", "uuid", "os", "io", "pathlib", "tempfile", "shutil", "logging"),
 )
-PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters.py": ("lark",)}
+PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "core/filters/meaning.py": ("lark",)}
 
 # Heavy packages, and the rooms, file names or files that may import them.
 NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py")

@@ -1,0 +1,90 @@
+"""A filter: a question about an event's attributes that can be asked, compared with others, written down and sent."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from hashlib import blake2b
+
+from gossamer.core.errors import Misuse
+from gossamer.core.filters import terms as conjunctions
+from gossamer.core.filters.compiling import Check, compiled, compiled_tree
+from gossamer.core.filters.grammar import TEXT_MAX, read
+from gossamer.core.filters.outlines import outline
+from gossamer.core.filters.terms import Term
+from gossamer.core.filters.trees import Node, cost, node_text, settled
+
+TERMS_MAX = 64
+"Terms a filter is multiplied out to."
+WEIGHT_MAX = 2048
+"Values, intervals and patterns in these terms."
+KNOWN_MAX = 4096
+"Texts whose filters are remembered: the same few are read again and again."
+
+
+class Filter:
+    """Which events are wanted. Equal if the canonical texts are; made by `parse`."""
+
+    __slots__ = ("exact", "matches", "signature", "terms", "text")
+
+    matches: Check
+    "Whether an event with these attributes is wanted. Never raises: what is missing or of another type does not match."
+
+    def __init__(self, text: str, matches: Check, terms: Sequence[Term], exact: bool) -> None:
+        self.text = text
+        "The canonical form: `parse` of it is an equal filter."
+        self.signature = int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
+        "64 bits of the canonical form, the same in every process."
+        self.matches = matches
+        self.terms = tuple(terms)
+        "What must hold, multiplied out; for a filter too entangled for that, something wider."
+        self.exact = exact
+        "Whether the terms say all that the filter says."
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Filter) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return self.signature
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return f"parse({self.text!r})"
+
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return parse, (self.text,)
+
+    @property
+    def size(self) -> int:
+        """How much it says: values, intervals and patterns, over all its terms."""
+        return conjunctions.weight(self.terms)
+
+    def covers(self, other: "Filter") -> bool:
+        """True only if every event that matches the other matches this one. False may also mean: could not be told."""
+        if self.text == other.text:
+            return True
+        return self.exact and all(conjunctions.cover(self.terms, term) for term in other.terms)
+
+
+@lru_cache(KNOWN_MAX)
+def parse(text: str) -> Filter:
+    """The filter a text describes."""
+    tree = settled(read(text))
+    count, weight = cost(tree)
+    if count <= TERMS_MAX and (count == 1 or weight <= WEIGHT_MAX):
+        found = of_terms(conjunctions.simplified(conjunctions.multiplied(tree)))
+        if len(found.text) <= TEXT_MAX:
+            return found
+    return _entangled(tree)
+
+
+def of_terms(terms: Sequence[Term]) -> Filter:
+    """The filter that wants what meets any of these terms, which must be simplified."""
+    return Filter(conjunctions.terms_text(terms), compiled(terms), terms, exact=True)
+
+
+def _entangled(tree: Node) -> Filter:
+    text = node_text(tree)
+    if len(text) > TEXT_MAX:
+        raise Misuse(f"the filter, written out, is longer than {TEXT_MAX} characters: say less, or filter in parts")
+    return Filter(text, compiled_tree(tree), outline(tree, TERMS_MAX), exact=False)
