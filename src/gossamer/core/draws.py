@@ -34,6 +34,13 @@ CHURN = 16
 PUBLISH = 17
 TICK = 18
 ROTATE = 19
+ROUND = 20  # when recovery gossips, and about what
+FORWARD = 21  # which neighbours a digest is passed on to
+EVICT = 22  # which event leaves a full cache
+TREE = 23  # the shape of a tree, and its repair
+WORKLOAD = 24  # who publishes what, and when
+RECONFIGURE = 25  # which link of a tree vanishes, and which appears
+TAIL = 26  # who is told where an idle publisher stands
 
 
 def mix(z: Any) -> Any:
