@@ -1,5 +1,5 @@
 """Content filters: what a subscriber wants of a topic's events, in a small language one can reason about."""
 
-from gossamer.core.filters.filter import Filter, parse
+from gossamer.core.filters.filter import EVERYTHING, Filter, condense, parse
 
-__all__ = ["Filter", "parse"]
+__all__ = ["EVERYTHING", "Filter", "condense", "parse"]

@@ -1,21 +1,20 @@
 """A filter: a question about an event's attributes that can be asked, compared with others, written down and sent."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
 from gossamer.core.errors import Misuse
 from gossamer.core.filters import terms as conjunctions
 from gossamer.core.filters.compiling import Check, compiled, compiled_tree
+from gossamer.core.filters.condensing import condensed
 from gossamer.core.filters.grammar import TEXT_MAX, read
 from gossamer.core.filters.outlines import outline
-from gossamer.core.filters.terms import Term
+from gossamer.core.filters.terms import TERMS_MAX, WEIGHT_MAX, Term
 from gossamer.core.filters.trees import Node, cost, node_text, settled
 
-TERMS_MAX = 64
-"Terms a filter is multiplied out to."
-WEIGHT_MAX = 2048
-"Values, intervals and patterns in these terms."
+SIZE = 32
+"Of a merged filter, if nothing else is asked for."
 KNOWN_MAX = 4096
 "Texts whose filters are remembered: the same few are read again and again."
 
@@ -65,6 +64,10 @@ class Filter:
             return True
         return self.exact and all(conjunctions.cover(self.terms, term) for term in other.terms)
 
+    def merge(self, other: "Filter", size: int = SIZE) -> "Filter":
+        """One filter that covers both and says no more than `size` values, intervals and patterns."""
+        return condense((self, other), size)
+
 
 @lru_cache(KNOWN_MAX)
 def parse(text: str) -> Filter:
@@ -78,6 +81,19 @@ def parse(text: str) -> Filter:
     return _entangled(tree)
 
 
+def condense(filters: Iterable[Filter], size: int = SIZE) -> Filter:
+    """One filter that covers all and says no more than `size` values, intervals and patterns, as narrow as is found."""
+    if size < 1:
+        raise Misuse(f"a filter of size {size} could say nothing: ask for at least 1")
+    terms = [term for each in filters for term in each.terms]
+    size = min(size, WEIGHT_MAX)
+    found = of_terms(condensed(terms, size))
+    while len(found.text) > TEXT_MAX:
+        size //= 2  # long texts: fewer of them
+        found = of_terms(condensed(terms, size))
+    return found
+
+
 def of_terms(terms: Sequence[Term]) -> Filter:
     """The filter that wants what meets any of these terms, which must be simplified."""
     return Filter(conjunctions.terms_text(terms), compiled(terms), terms, exact=True)
@@ -87,4 +103,7 @@ def _entangled(tree: Node) -> Filter:
     text = node_text(tree)
     if len(text) > TEXT_MAX:
         raise Misuse(f"the filter, written out, is longer than {TEXT_MAX} characters: say less, or filter in parts")
-    return Filter(text, compiled_tree(tree), outline(tree, TERMS_MAX), exact=False)
+    return Filter(text, compiled_tree(tree), outline(tree), exact=False)
+
+
+EVERYTHING = of_terms([{}])

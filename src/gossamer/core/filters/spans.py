@@ -45,11 +45,11 @@ class Spans(Struct, frozen=True):
 
     def points(self) -> list[Ordered] | None:
         """The values one by one, if they can be counted."""
-        listed = []
+        listed: list[Ordered] = []
         for low, high in self.intervals():
-            if low is None or high is None or not is_point(low, high):
+            if high is None or not is_point(low or ("", BEFORE), high):
                 return None
-            listed.append(low[0])
+            listed.append(high[0])
         return listed
 
     def weight(self) -> int:
@@ -66,7 +66,7 @@ def is_point(low: Cut, high: Cut) -> bool:
 
 
 def point(value: Ordered) -> Spans:
-    return Spans(False, ((value, BEFORE), (value, AFTER)))
+    return both(above(value, BEFORE), above(value, AFTER).inverse())
 
 
 def above(value: Ordered, side: int) -> Spans:

@@ -11,6 +11,10 @@ from gossamer.core.filters.writing import conditions
 Term: TypeAlias = dict[str, Values]
 "Never changed once made. An attribute that is not named may be anything."
 
+TERMS_MAX = 64
+"Terms a filter is multiplied out to."
+WEIGHT_MAX = 2048
+"Values, intervals and patterns in these terms."
 PIECES_MAX = 64
 "Into so many pieces a term is cut while looking whether several others cover it together."
 

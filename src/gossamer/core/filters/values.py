@@ -18,8 +18,6 @@ Value: TypeAlias = str | int | float | bool
 FALSE, TRUE = 1, 2
 PATTERNS_MAX = 32
 "Beyond so many, none is looked through for being needless."
-PATTERN_WEIGHT = 4
-"Patterns are held against each other one by one: they count for more than pieces of an interval."
 
 
 class Values(Struct, frozen=True):
@@ -70,8 +68,7 @@ class Values(Struct, frozen=True):
 
     def weight(self) -> int:
         """How much there is to say about it."""
-        said = self.numbers.weight() + self.texts.weight()
-        return max(1, said + PATTERN_WEIGHT * (len(self.musts) + len(self.nots)))
+        return max(1, self.numbers.weight() + self.texts.weight() + len(self.musts) + len(self.nots))
 
     def kinds(self) -> int:
         """How many of truth values, numbers and texts it knows."""
