@@ -8,6 +8,7 @@ from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
+    from gossamer.core.filters import Filter, parse
     from gossamer.live.client import Client
     from gossamer.live.config import Config
     from gossamer.live.deliveries import Delivery, Gap
@@ -15,21 +16,36 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-__all__ = ["Client", "Config", "Delivery", "Event", "EventId", "Gap", "Node", "Topic", "__version__", "errors"]
+__all__ = [
+    "Client",
+    "Config",
+    "Delivery",
+    "Event",
+    "EventId",
+    "Filter",
+    "Gap",
+    "Node",
+    "Topic",
+    "__version__",
+    "errors",
+    "parse",
+]
 
-LIVE = {
+LATER = {
     "Client": "gossamer.live.client",
     "Config": "gossamer.live.config",
     "Delivery": "gossamer.live.deliveries",
+    "Filter": "gossamer.core.filters",
     "Gap": "gossamer.live.deliveries",
     "Node": "gossamer.live.node",
+    "parse": "gossamer.core.filters",
 }
-"Imported on first use: a simulation or a Spark executor needs no sockets."
+"Imported on first use: a simulation or a Spark executor needs no sockets, and not every node a grammar."
 
 
 def __getattr__(name: str) -> Any:
-    if name in LIVE:
+    if name in LATER:
         from importlib import import_module
 
-        return getattr(import_module(LIVE[name]), name)
+        return getattr(import_module(LATER[name]), name)
     raise AttributeError(f"module 'gossamer' has no attribute {name!r}")

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
+from gossamer.live import ordering
 from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.ordering import Order
 
@@ -59,6 +60,39 @@ def test_every_event_comes_once_and_in_order_however_the_copies_are_shuffled(dat
         streams.setdefault((each.id.publisher, each.id.incarnation, each.topic), []).append(each.ordinal)
     assert all(seen == [1, 2, 3, 4, 5] for seen in streams.values())
     assert order.count == 0
+
+
+@given(st.permutations(range(1, 9)), st.sets(st.integers(1, 8)))
+def test_nobody_waits_for_what_the_reader_does_not_want(came: list[int], unwanted: set[int]) -> None:
+    order = Order(patience_s=1)
+    read: list[Delivery | Gap] = []
+    for n in came:
+        read += order.pass_over(item(n)) if n in unwanted else order.offer(item(n), 0)
+    assert ordinals(read) == [n for n in range(1, 9) if n not in unwanted]
+    assert (order.count, order.held, order.passed) == (0, {}, {})
+
+
+def test_a_gap_counts_nothing_the_reader_does_not_want() -> None:
+    order = Order(patience_s=1)
+    assert ordinals([*order.offer(item(1), 0)]) == [1]
+    for n in (3, 4, 6):
+        assert [*order.pass_over(item(n))] == []
+    assert order.wait_s(0) is None  # nobody waits for what comes after something unwanted
+    assert [*order.offer(item(5), 0)] == []
+    late = [*order.due(1)]
+    assert ordinals(late) == ["gap", 5]
+    assert late[0].lost == 1
+    assert ordinals([*order.offer(item(7), 1)]) == [7]
+    assert order.passed == {}
+
+
+def test_a_stream_of_which_nothing_is_wanted_takes_little_memory(monkeypatch) -> None:
+    monkeypatch.setattr(ordering, "PASSED_MAX", 10)
+    order = Order(patience_s=1)
+    for n in range(5, 100):
+        assert [*order.pass_over(item(n))] == []
+        assert len(order.passed.get((1, 1, ".a"), {})) <= 10
+    assert ordinals([*order.offer(item(100), 0)]) == [100]
 
 
 def key(each: Delivery) -> tuple[object, ...]:

@@ -102,8 +102,9 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x84\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no",
     ),
     (
-        Read(1, ".a", "n", True, True),
-        b"\x86\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3",
+        Read(1, ".a", "n", True, True, "p > 1"),
+        b"\x87\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
+        b"\xa5where\xa5p > 1",
     ),
     (
         Items(1, (Item(1, b"s", 2, True, 3),), "no"),

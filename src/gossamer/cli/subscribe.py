@@ -23,6 +23,7 @@ from gossamer.core.topics import Topic, topic
 from gossamer.live.client import Reader
 from gossamer.live.daemon import run
 from gossamer.live.deliveries import Delivery, Gap
+from gossamer.live.node import filter_of
 
 HINT = "start a node with `gossamer node`, or say where one listens with --node HOST:PORT"
 PAUSE_S = 0.2
@@ -31,8 +32,9 @@ PAUSE_MAX_S = 5.0
 
 
 @click.command("subscribe", epilog="Example: gossamer subscribe .soccer.italy --json")
-@click.argument("where", metavar="TOPIC")
+@click.argument("topic_name", metavar="TOPIC")
 @attaching
+@click.option("--where", default="", metavar="FILTER", help="Only events whose attributes match, like 'price > 100'.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
 @click.option("--from-start", is_flag=True, help="First what the node's spool still has.")
 @click.option("--name", "reader_name", default="", help="Remember what was printed, and go on behind it next time.")
@@ -40,11 +42,12 @@ PAUSE_MAX_S = 5.0
 @click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
 def command(
-    where: str,
+    topic_name: str,
     path: Path | None,
     node: str | None,
     keys: Path | None,
     network: str | None,
+    where: str,
     as_json: bool,
     from_start: bool,
     reader_name: str,
@@ -56,7 +59,8 @@ def command(
 
     Lost events are told on stderr. If the node goes away, it is called until it is back.
     """
-    wish = Wish(topic(where), reader_name, from_start, ordered)
+    filter_of(where)  # what is wrong with it is said before anybody is called
+    wish = Wish(topic(topic_name), where, reader_name, from_start, ordered)
     printer = Printer(as_json)
     with contextlib.suppress(BrokenPipeError, asyncio.CancelledError):
         run(until_stopped(attachment(path, node, keys, network), wish, printer, count, timeout))
@@ -69,6 +73,7 @@ class Wish(Struct, frozen=True):
     """What to read."""
 
     topic: Topic
+    where: str
     name: str
     from_start: bool
     ordered: bool
@@ -109,7 +114,9 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
         try:
             async with (
                 client,
-                client.subscribe(wish.topic, name=wish.name, from_start=from_start, ordered=wish.ordered) as reader,
+                client.subscribe(
+                    wish.topic, where=wish.where, name=wish.name, from_start=from_start, ordered=wish.ordered
+                ) as reader,
             ):
                 if away:
                     notice(f"attached to the node at {whom.address} again")

@@ -25,7 +25,7 @@ from gossamer.live.control import CLIENT_CONTROL, Answer, Bye, Enough, Item, Ite
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
-from gossamer.live.node import checked
+from gossamer.live.node import checked, filter_of
 from gossamer.live.transports import Channel, Transport
 from gossamer.live.transports.tcp import Tcp
 from gossamer.live.trust import OpenTrust, Record, Trust
@@ -124,10 +124,14 @@ class Client:
         future = self.offers[number] = asyncio.get_running_loop().create_future()
         return future
 
-    def subscribe(self, topic: str, *, name: str = "", from_start: bool = False, ordered: bool = False) -> "Reader":
-        """Events of a topic and its subtopics, as the node gets them; `from_start`: also those its spool still has."""
-        number = next(self._numbers)
-        return Reader(self, Read(number, topics.topic(topic), name, from_start, ordered))
+    def subscribe(
+        self, topic: str, *, where: str = "", name: str = "", from_start: bool = False, ordered: bool = False
+    ) -> "Reader":
+        """Events of a topic and its subtopics, as the node gets them; `from_start`: also those its spool still has.
+        The node asks the filter `where`: what does not match is not even sent here."""
+        filter = filter_of(where)
+        said = "" if filter is None else filter.text
+        return Reader(self, Read(next(self._numbers), topics.topic(topic), name, from_start, ordered, said))
 
     def _say(self, message: Message) -> None:
         link = self._link

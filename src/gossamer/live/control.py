@@ -6,6 +6,7 @@ from msgspec import Meta, Struct
 
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
+from gossamer.core.patterns import Where
 from gossamer.core.topics import Topic
 from gossamer.wire.sealed import Key
 
@@ -61,6 +62,8 @@ class Read(Struct, frozen=True, tag="client.read"):
     from_start: bool = False
     "Also what the spool still has of earlier ones."
     ordered: bool = False
+    where: Where = ""
+    "Only those whose attributes match this filter."
 
 
 class Item(Struct, frozen=True, array_like=True):

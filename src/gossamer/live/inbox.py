@@ -1,20 +1,24 @@
 """A reader's inbox: what fits waits in memory, the rest in the spool, and what not even that could keep is a Gap.
 
 Offering never waits, so a slow reader never holds up the network. Once the memory is full nothing more is put into
-it until the reader has caught up with the spool, so the order is that of the places throughout.
+it until the reader has caught up with the spool, so the order is that of the places throughout. A filter is asked
+before an event takes up any room; a cursor moves past what it turns away.
 """
 
 import asyncio
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from types import TracebackType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.ordering import Order
 from gossamer.live.spool.items import Page
+
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
 
 REFILL_ITEMS = 256
 REFILL_BYTES = 4 << 20
@@ -28,7 +32,7 @@ class Shelf(Protocol):
 
 
 class Inbox:
-    """Events of one topic and its subtopics, in the order they were delivered at this node.
+    """Events of one topic and its subtopics that match its filter, in the order they were delivered at this node.
 
     `async with node.subscribe(topic) as inbox: async for item in inbox: ...` gives `Delivery` and `Gap` items."""
 
@@ -39,6 +43,7 @@ class Inbox:
         shelf: Shelf | None,
         last_place: Callable[[], int],
         *,
+        filter: "Filter | None" = None,
         name: str = "",
         after: int | None = None,
         offered: int = 0,
@@ -50,7 +55,7 @@ class Inbox:
         left: Callable[["Inbox"], None] | None = None,
     ) -> None:
         self.topic, self.hierarchy, self.shelf, self.last_place = topic, hierarchy, shelf, last_place
-        self.name = name
+        self.filter, self.name = filter, name
         self.subtrees = [topic, *hierarchy.joined_below(topic)]
         self.behind = after
         "The place up to which the spool has been read; None: memory holds everything since."
@@ -65,6 +70,9 @@ class Inbox:
         "The highest place given to the reader."
         self._offered_before = offered
         self._outstanding: dict[int, bool] = {}
+        "Places on their way to the reader, or with it, and whether it acknowledged them."
+        self._passed = 0
+        "The highest place known to hold nothing for this reader."
         self._loop = asyncio.get_running_loop()
         self._wake: asyncio.Future[None] | None = None
         self._closed = False
@@ -89,7 +97,9 @@ class Inbox:
         """Takes an event without ever waiting."""
         if self.behind is not None:
             return  # the reader is still reading the spool, where this one stands too
-        if len(self.memory) < self.items_max and self.size < self.bytes_max:
+        if self.filter is not None and not self.filter.matches(item.attributes):
+            self._pass_over(item)
+        elif len(self.memory) < self.items_max and self.size < self.bytes_max:
             if self.lost:
                 self._lose_no_more()
             self.memory.append(item)
@@ -100,6 +110,20 @@ class Inbox:
             self.behind = item.place - 1
         else:
             self.lost += 1
+
+    def _pass_over(self, item: Delivery) -> None:
+        """Nothing for this reader: nobody waits for it, and nobody need look at it again."""
+        if self.order is not None:
+            self.ready.extend(self.order.pass_over(item))
+            if self.ready:
+                self._notify()
+        self._examined(item.place)
+
+    def _examined(self, place: int) -> None:
+        """Up to this place there is nothing for a named subscription beyond what is on its way to the reader."""
+        self._passed = place
+        if self.name and self.shelf is not None and not self._outstanding and not self.memory:
+            self.shelf.advance(self.name, self._acked_to(), self.handed)
 
     def _lose_no_more(self) -> None:
         self.memory.append(Gap(self.lost, "the reader was slower than the events, and there is no spool to wait in"))
@@ -151,7 +175,9 @@ class Inbox:
             if self.ready:
                 continue
             if self.memory and self.order is not None:
-                self.ready.extend(self.order.offer(self._next(), self._loop.time()))
+                item = self._next()
+                self._is_outstanding(item)
+                self.ready.extend(self.order.offer(item, self._loop.time()))
             elif self.behind is not None and not self._closed:
                 await self._refill()
             elif self._problem is not None:
@@ -169,12 +195,16 @@ class Inbox:
             self._lose_no_more()
         return item
 
+    def _is_outstanding(self, item: Delivery | Gap) -> None:
+        if self.name and isinstance(item, Delivery):
+            self._outstanding[item.place] = False
+
     def _hand(self, item: Delivery | Gap) -> Delivery | Gap:
         if self._gave is not None and (isinstance(item, Gap) or item.redelivered):
             self._gave(item)
         if self.name and isinstance(item, Delivery):
             self.handed = max(self.handed, item.place)
-            self._outstanding[item.place] = False
+            self._is_outstanding(item)
             if self.shelf is not None:
                 self.shelf.advance(self.name, self._acked_to(), self.handed)
         return item
@@ -200,11 +230,12 @@ class Inbox:
             self.memory.append(Gap(lost, "the spool kept them no longer: give it a larger budget, or read faster"))
         for each in page.items:
             item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
-            self.memory.append(item)
-            self.size += len(item.payload)
-        if self.name and not page.items and not self._outstanding:
-            self.handed = max(self.handed, page.examined)  # nothing there for this reader: it is done with it
-            self.shelf.advance(self.name, self.handed, self.handed)
+            if self.filter is None or self.filter.matches(item.attributes):
+                self.memory.append(item)
+                self.size += len(item.payload)
+            elif self.order is not None:
+                self.ready.extend(self.order.pass_over(item))
+        self._examined(page.examined)
         self.behind = None if page.examined >= self.last_place() else page.examined
 
     async def ack(self, item: Delivery | Gap) -> None:
@@ -226,6 +257,8 @@ class Inbox:
     def _acked_to(self) -> int:
         """Everything up to here is done with. Places come in order unless the reader asked for another one."""
         if not self._outstanding:
+            if not self.memory:
+                self.handed = max(self.handed, self._passed)
             return self.handed
         return (min(self._outstanding) if self.order is not None else next(iter(self._outstanding))) - 1
 

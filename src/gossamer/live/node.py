@@ -12,7 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
@@ -27,6 +27,9 @@ from gossamer.live.station import Station
 from gossamer.live.transports import Transport
 from gossamer.live.transports.tcp import Tcp
 from gossamer.live.trust import Act, OpenTrust, Trust
+
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
 
 log = logging.getLogger("gossamer.node")
 
@@ -137,18 +140,22 @@ class Node:
 
     # -- subscribing --------------------------------------------------------------------------------------------
 
-    def subscribe(self, topic: str, *, name: str = "", from_start: bool = False, ordered: bool = False) -> Inbox:
+    def subscribe(
+        self, topic: str, *, where: str = "", name: str = "", from_start: bool = False, ordered: bool = False
+    ) -> Inbox:
         """Events of a topic and all its subtopics: use it with `async with`, then `async for`.
 
         Items are `Delivery` (an event) or `Gap` (events lost to this reader). They come in no particular order,
-        or per publisher and topic with `ordered=True`. `from_start` also gives what the spool still has. A `name`
-        makes the subscription remember, across restarts, what was acknowledged with `await inbox.ack(item)`."""
+        or per publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
+        `'symbol in ("IBM", "SAP") and price > 100'`: other events are passed over. `from_start` also gives what the
+        spool still has. A `name` makes the subscription remember, across restarts, what was acknowledged with
+        `await inbox.ack(item)`."""
         self._check_up("subscribe")
-        where = topics.topic(topic)
-        self.check_granted("subscribe", where)
+        wide, filter = topics.topic(topic), filter_of(where)
+        self.check_granted("subscribe", wide)
         if name and self._spool is None:
             raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
-        return self.station.readers.open(where, name, from_start, ordered)
+        return self.station.readers.open(wide, filter, name, from_start, ordered)
 
     async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
         """Waits until this node has found its place among the topic's members; False: not within this time."""
@@ -196,6 +203,17 @@ async def open_spool(config: Config) -> Spool | None:
         return None
     keep_bytes = spool.keep_bytes if spool.folder is not None else min(spool.keep_bytes, MEMORY_BYTES)
     return await Spool.open(spool.folder, durability=spool.durability, keep_s=spool.keep_s, keep_bytes=keep_bytes)
+
+
+def filter_of(where: str) -> "Filter | None":
+    """What a subscription asks of attributes; None: nothing. Says what is wrong with a text that is no filter."""
+    if not isinstance(where, str):
+        raise Misuse(f"where is a filter in words like 'price > 100', not {type(where).__name__}")
+    if not where:
+        return None
+    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
+
+    return parse(where)
 
 
 def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribute]:

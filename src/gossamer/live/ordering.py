@@ -10,6 +10,8 @@ from gossamer.live.deliveries import Delivery, Gap
 PATIENCE_S = 1.0
 "How long an event waits for those before it; then they count as lost, and a Gap says so."
 HELD_MAX = 10_000
+PASSED_MAX = 10_000
+"Events of one stream that a reader does not want and that came before those they follow; then these are given up."
 
 Stream: TypeAlias = tuple[Peer, int, Topic]
 "A publisher in one incarnation, and a topic: what ordinals count."
@@ -23,6 +25,8 @@ class Order:
         self.next: dict[Stream, int] = {}
         self.held: dict[Stream, dict[int, tuple[float, Delivery]]] = {}
         self.count = 0
+        self.passed: dict[Stream, dict[int, None]] = {}
+        "Ordinals of events the reader does not want, ahead of those that are expected: nobody waits for them."
 
     def offer(self, item: Delivery | Gap, now_s: float) -> Iterator[Delivery | Gap]:
         """What may be read now that this item has come."""
@@ -42,16 +46,42 @@ class Order:
         if self.count > HELD_MAX:
             yield from self.due(float("inf"))
 
+    def pass_over(self, item: Delivery) -> Iterator[Delivery | Gap]:
+        """What may be read now that this one has come, which the reader does not want."""
+        stream = (item.id.publisher, item.id.incarnation, item.topic)
+        if item.ordinal < self.next.get(stream, 1):
+            return
+        passed = self.passed.setdefault(stream, {})
+        passed[item.ordinal] = None
+        if len(passed) > PASSED_MAX and stream not in self.held:
+            self.next[stream] = min(passed)
+        yield from self._in_order(stream)
+
     def _in_order(self, stream: Stream) -> Iterator[Delivery | Gap]:
-        waiting = self.held[stream]
+        waiting, passed = self.held.get(stream, {}), self.passed.get(stream, {})
         expected = self.next.get(stream, 1)
-        while expected in waiting:
-            yield waiting.pop(expected)[1]
-            self.count -= 1
+        while expected in waiting or expected in passed:
+            if expected in passed:
+                del passed[expected]
+            else:
+                yield waiting.pop(expected)[1]
+                self.count -= 1
             expected += 1
             self.next[stream] = expected
         if not waiting:
-            del self.held[stream]
+            self.held.pop(stream, None)
+        if not passed:
+            self.passed.pop(stream, None)
+
+    def _give_up(self, stream: Stream, first: int) -> int:
+        """Goes on with this ordinal; how many before it are missing, of those the reader may have wanted."""
+        passed = self.passed.get(stream, {})
+        over = [ordinal for ordinal in passed if ordinal < first]
+        for ordinal in over:
+            del passed[ordinal]
+        missing = first - self.next[stream] - len(over) if stream in self.next else 0
+        self.next[stream] = first
+        return missing
 
     def due(self, now_s: float) -> Iterator[Delivery | Gap]:
         """What has waited long enough: the missing are given up."""
@@ -59,9 +89,8 @@ class Order:
             waiting = self.held[stream]
             while waiting and min(since for since, _ in waiting.values()) + self.patience_s <= now_s:
                 first = min(waiting)
-                if stream in self.next:
-                    yield Gap(first - self.next[stream], f"events of {stream[2]} did not come in time")
-                self.next[stream] = first
+                if missing := self._give_up(stream, first):
+                    yield Gap(missing, f"events of {stream[2]} did not come in time")
                 yield from self._in_order(stream)
                 waiting = self.held.get(stream, {})
 

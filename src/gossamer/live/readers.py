@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from gossamer.core.machine import Deliver, Given, Subscribe, Unsubscribe
 from gossamer.core.topics import Hierarchy, Topic, remember
@@ -10,6 +11,9 @@ from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool import Kept, Spool
+
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
 
 
 class Readers:
@@ -75,12 +79,13 @@ class Readers:
 
     # -- subscriptions ------------------------------------------------------------------------------------------
 
-    def open(self, topic: Topic, name: str, from_start: bool, ordered: bool) -> Inbox:
+    def open(self, topic: Topic, filter: "Filter | None", name: str, from_start: bool, ordered: bool) -> Inbox:
         return Inbox(
             topic,
             self.hierarchy,
             self.spool,
             self.last_place,
+            filter=filter,
             name=name,
             after=self.spool.first_place - 1 if from_start and self.spool is not None else None,
             ordered=ordered,

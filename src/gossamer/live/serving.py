@@ -146,7 +146,9 @@ class Attendant:
         """Reads for the client, in pages, never more than it has room for."""
         room = self.room[read.number]
         try:
-            inbox = self.node.subscribe(read.topic, name=read.name, from_start=read.from_start, ordered=read.ordered)
+            inbox = self.node.subscribe(
+                read.topic, where=read.where, name=read.name, from_start=read.from_start, ordered=read.ordered
+            )
             async with inbox:
                 self.inboxes[read.number] = inbox
                 async for item in inbox:
