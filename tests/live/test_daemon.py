@@ -127,9 +127,9 @@ def test_traces_begin_in_the_middle_of_a_life_with_what_the_node_takes_part_in(t
         assert node.station.recorder is None
         take_over(node, replace(node.config, trace=replace(node.config.trace, level="full")))
         assert node.station.recorder is not None
-        assert node.station.hearing.copy_met is not None
+        assert node.station.hearing.arrivals.copy_met is not None
         take_over(node, replace(node.config, trace=replace(node.config.trace, level="deliveries")))
-        assert node.station.hearing.copy_met is None
+        assert node.station.hearing.arrivals.copy_met is None
 
     alone(test, subscribe=(".a",), trace=TraceConfig(folder=tmp_path, level="off"))
     segments = map(SegmentReader, sorted(tmp_path.iterdir()))

@@ -20,7 +20,7 @@ from gossamer.live.control import (
 from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
-from gossamer.wire.frame import Copy, Hello
+from gossamer.wire.frame import Copy, Hello, PackCopy
 from gossamer.wire.proof import Proof
 
 HELLO = Hello(1, 1, "default", "node", b"record", 7)
@@ -39,18 +39,30 @@ SIGNED = (
     + b"\xc4\x10" + b"h" * 16
 )  # fmt: skip
 
-COPY = Copy(EventId(1, 2, 3), 5, 6, "camcast.carry", (7,))
-PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\x05\x06" + b"\xadcamcast.carry" + b"\x91\x07"
+COPY = Copy(EventId(1, 2, 3), b"l" * 16, 6, "camcast.carry", (7,))
+PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\xc4\x10" + b"l" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\x91\x07"
+CONTENT = (
+    b"\x93"
+    + b"\x92" + b"\xc4\x08" + b"k" * 8 + b"\xc4\x40" + b"s" * 64
+    + b"\x91" + HEAD
+    + b"\x91" + b"\xc4\x07payload"
+)  # fmt: skip
+"A pack of one event: the stamp, the heads as they were signed, the payloads."
+PACK_COPY = PackCopy(b"m" * 16, 6, "camcast.carry", memoryview(CONTENT), (7,))
+PACKED_PACK_COPY = (
+    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x71" + CONTENT + b"\x91\x07"
+)
 BYE = b"\x82\xa4type\xa8live.bye\xa3why\xa3why"
 BATCH_FRAME = (
-    bytes.fromhex("00000074 01 02" "94")
+    bytes.fromhex("00000121 01 02" "95")
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x06record"
     + b"\xdd\x00\x00\x00\x01" + PACKED_COPY
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x25" + UNSIGNED
     + b"\xdd\x00\x00\x00\x01" + BYE
+    + b"\xdd\x00\x00\x00\x01" + PACKED_PACK_COPY
 )  # fmt: skip
 PART_FRAMES = (
-    bytes.fromhex("00000024 01 0395 09 00 05") + b"\xc4\x05large" + PACKED_COPY,
+    bytes.fromhex("00000035 01 0395 09 00 05") + b"\xc4\x05large" + PACKED_COPY,
     bytes.fromhex("0000000c 01 0395 09 00 03") + b"\xc4\x03all" + b"\xc0",
 )
 

@@ -48,13 +48,14 @@ def test_a_hello_is_these_bytes() -> None:
 
 
 def test_a_batch_is_these_bytes() -> None:
-    made = batch_frame([packed(b"record")], [packed(golden.COPY)], [packed(golden.UNSIGNED)], [golden.BYE])
-    assert made == golden.BATCH_FRAME
+    copies, bodies, packs = [packed(golden.COPY)], [packed(golden.UNSIGNED)], [packed(golden.PACK_COPY)]
+    assert batch_frame([packed(b"record")], copies, bodies, [golden.BYE], packs=packs) == golden.BATCH_FRAME
     read = read_batch(body(golden.BATCH_FRAME))
     assert read.records == [b"record"]
     assert read.copies == [golden.COPY]
     assert [bytes(each) for each in read.bodies] == [golden.UNSIGNED]
     assert [bytes(each) for each in read.messages] == [golden.BYE]
+    assert read.packs == [golden.PACK_COPY]
 
 
 def test_a_part_is_these_bytes_and_only_the_first_names_the_event() -> None:
@@ -112,11 +113,13 @@ def longer(value: Any) -> bytes:
     return pack([*msgspec.msgpack.decode(pack(value)), "a field of tomorrow", {"and": [1]}])
 
 
-def test_further_fields_of_a_hello_a_batch_a_part_and_a_copy_are_passed_over() -> None:
+def test_further_fields_of_a_hello_a_batch_a_part_and_a_copy_or_pack_are_passed_over() -> None:
     assert read_hello(longer(golden.HELLO)) == golden.HELLO
     section = [msgspec.msgpack.decode(longer(golden.COPY))]
-    batch = read_batch(longer([[b"record"], section, [golden.UNSIGNED], [{"type": "live.bye"}]]))
+    packs = [msgspec.msgpack.decode(longer(golden.PACK_COPY))]
+    batch = read_batch(longer([[b"record"], section, [golden.UNSIGNED], [{"type": "live.bye"}], packs]))
     assert batch.copies == [golden.COPY]
+    assert batch.packs == [golden.PACK_COPY]
     assert len(batch.messages) == 1
     part = read_part(longer([9, 0, 5, b"large", msgspec.msgpack.decode(longer(golden.COPY))]))
     assert part.copy == golden.COPY
@@ -158,7 +161,8 @@ def batch_of(copies: list[Any], bodies: list[bytes], messages: list[Any] | None 
         pytest.param(copy_with(hops=2**32 + 1), id="too many hops"),
         pytest.param(copy_with(hops=-1), id="fewer than no hops"),
         pytest.param(copy_with(tag="x" * 65), id="a long tag"),
-        pytest.param(copy_with(digest=2**63), id="a digest of 64 bits"),
+        pytest.param(copy_with(leaf=b"l" * 15), id="a short hash"),
+        pytest.param(copy_with(leaf=b"l" * 17), id="a long hash"),
         pytest.param(copy_with(id=EventId(2**63, 0, 0)), id="a publisher of 64 bits"),
         pytest.param(copy_with(id=EventId(0, 0, -1)), id="a negative sequence"),
     ],
@@ -171,14 +175,31 @@ def test_a_copy_has_limits(copy: Copy) -> None:
 
 
 def test_a_copy_at_its_limits_is_read() -> None:
-    widest = Copy(EventId(2**63 - 1, 2**63 - 1, 2**63 - 1), 2**63 - 1, 2**32, "x" * 64, (2**63 - 1,) * ROUTE_MAX)
+    widest = Copy(EventId(2**63 - 1, 2**63 - 1, 2**63 - 1), b"\xff" * 16, 2**32, "x" * 64, (2**63 - 1,) * ROUTE_MAX)
     assert read_batch(batch_of([widest], [b""])).copies == [widest]
 
 
-@pytest.mark.parametrize("section", range(4))
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"mark": b"m" * 15}, id="a short mark"),
+        pytest.param({"mark": b"m" * 17}, id="a long mark"),
+        pytest.param({"hops": 2**32 + 1}, id="too many hops"),
+        pytest.param({"tag": "x" * 65}, id="a long tag"),
+        pytest.param({"route": (1,) * (ROUTE_MAX + 1)}, id="a long route"),
+        pytest.param({"content": "text"}, id="text for events"),
+    ],
+)
+def test_a_copy_of_a_pack_has_limits(changes: dict[str, Any]) -> None:
+    with pytest.raises(PeerFault, match="not a frame"):
+        read_batch(pack([[], [], [], [], [msgspec.structs.replace(golden.PACK_COPY, **changes)]]))
+
+
+@pytest.mark.parametrize("section", range(5))
 def test_a_section_of_a_batch_has_at_most_so_many_items(section: int) -> None:
-    many: list[Any] = [[], [], [], []]
-    many[section] = [None if section == 3 else b""] * (ITEMS_MAX + 1)
+    many: list[Any] = [[], [], [], [], []]
+    items: list[Any] = [b"", golden.COPY, b"", None, golden.PACK_COPY]
+    many[section] = [items[section]] * (ITEMS_MAX + 1)
     with pytest.raises(PeerFault, match="not a frame"):
         read_batch(pack(many))
 
@@ -191,7 +212,7 @@ def test_every_copy_has_a_body(copies: int, bodies: int) -> None:
 
 def test_a_lie_about_the_number_of_items_costs_nothing() -> None:
     with pytest.raises(PeerFault, match="not a frame"):
-        read_batch(b"\x94" + b"\xdd\xff\xff\xff\xff" * 4)
+        read_batch(b"\x95" + b"\xdd\xff\xff\xff\xff" * 5)
 
 
 @pytest.mark.parametrize(

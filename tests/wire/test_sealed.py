@@ -12,7 +12,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.wire.proof import PATH_MAX, leaf
-from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, digest, head_of, seal, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, seal, unseal
 from wire import golden
 
 pack = msgspec.msgpack.encode
@@ -61,11 +61,6 @@ def test_fields_that_a_later_version_adds_are_passed_over_and_are_signed_with_th
 def test_bytes_cannot_be_moved_between_head_and_payload() -> None:
     assert leaf(b"ab", b"c") != leaf(b"a", b"bc")
     assert leaf(b"1", b"") != leaf(b"", b"1")
-
-
-def test_a_digest_is_63_bits_of_the_leaf() -> None:
-    assert digest(b"\xff" * 32) == 2**63 - 1
-    assert digest(bytes(7) + b"\x03" + b"\xff" * 24) == 1
 
 
 # -- limits ------------------------------------------------------------------------------------------------------

@@ -1,18 +1,20 @@
 """Events as bytes, for as long as they may have to be passed on, and what tells two bodies under one id apart."""
 
 from gossamer.core.ids import EventId
+from gossamer.wire.pack import Pack
 
 REMEMBERED = 100_000
+PACKS_REMEMBERED = 2_000
 BYTES_MAX = 32 << 20
 
 
 class Body:
     """A sealed event, as it stands in a batch: its bytes behind a header that tells how many."""
 
-    __slots__ = ("digest", "packed", "start")
+    __slots__ = ("leaf", "packed", "start")
 
-    def __init__(self, digest: int, sealed: bytes | memoryview) -> None:
-        self.digest = digest
+    def __init__(self, leaf: bytes, sealed: bytes | memoryview) -> None:
+        self.leaf = leaf
         header = bin_header(len(sealed))
         self.start = len(header)
         self.packed = b"".join((header, sealed))
@@ -33,28 +35,63 @@ def bin_header(size: int) -> bytes:
 
 
 class Bodies:
-    """Digests of at least the last `REMEMBERED` events met; bodies within a budget of bytes, the latest ones."""
+    """Hashes of at least the last `REMEMBERED` events met; bodies within a budget of bytes, the latest ones."""
 
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self.bytes_max = bytes_max
-        self.digests: dict[EventId, int] = {}
-        self.bodies: dict[EventId, Body] = {}
+        self.leaves: dict[EventId, bytes] = {}
+        self.packs: dict[bytes, tuple[EventId, ...]] = {}
+        "The events of packs of which nothing is news, by mark."
+        self.bodies: dict[EventId, Body | Pack] = {}
+        "An event alone, or the pack it came in."
         self.size = 0
 
-    def add(self, event_id: EventId, digest: int, sealed: bytes | memoryview) -> None:
+    def add(self, event_id: EventId, leaf: bytes, sealed: bytes | memoryview) -> None:
         """Only once the proof held: from now on the id stands for this body."""
-        digests = self.digests
-        digests[event_id] = digest
-        if len(digests) > 2 * REMEMBERED:
-            for old in list(digests)[:REMEMBERED]:
-                del digests[old]
-        if (before := self.bodies.pop(event_id, None)) is not None:
-            self.size -= len(before)
-        self.bodies[event_id] = Body(digest, sealed)
+        self.leaves[event_id] = leaf
+        self._drop(event_id)
+        self.bodies[event_id] = Body(leaf, sealed)
         self.size += len(sealed)
-        while self.size > self.bytes_max and len(self.bodies) > 1:
-            oldest = next(iter(self.bodies))
-            self.size -= len(self.bodies.pop(oldest))
+        self._tidy()
 
-    def get(self, event_id: EventId) -> Body | None:
+    def add_pack(self, pack: Pack) -> None:
+        """All events of a pack, none of which is here yet."""
+        self.leaves.update(zip(pack.ids, pack.leaves, strict=True))
+        self.bodies.update(dict.fromkeys(pack.ids, pack))
+        self.size += len(pack)
+        self.know(pack)
+        self._tidy()
+
+    def know(self, pack: Pack) -> None:
+        """Every event of this pack was met, in it or before."""
+        self.packs[pack.mark] = pack.ids
+        if len(self.packs) > PACKS_REMEMBERED:
+            del self.packs[next(iter(self.packs))]
+
+    def get(self, event_id: EventId) -> Body | Pack | None:
         return self.bodies.get(event_id)
+
+    def sealed(self, event_id: EventId) -> bytes:
+        """An event by itself; nothing if it is no longer here."""
+        body = self.bodies.get(event_id)
+        if isinstance(body, Pack):
+            return body.alone(event_id)[1]
+        return body.sealed if body is not None else b""
+
+    def _tidy(self) -> None:
+        leaves = self.leaves
+        if len(leaves) > 2 * REMEMBERED:
+            for old in list(leaves)[:REMEMBERED]:
+                del leaves[old]
+        while self.size > self.bytes_max and len(self.bodies) > 1:
+            self._drop(next(iter(self.bodies)))
+
+    def _drop(self, event_id: EventId) -> None:
+        """A pack goes as a whole: its bytes are shared."""
+        body = self.bodies.get(event_id)
+        if body is None:
+            return
+        for each in body.ids if isinstance(body, Pack) else (event_id,):
+            if self.bodies.get(each) is body:
+                del self.bodies[each]
+        self.size -= len(body)

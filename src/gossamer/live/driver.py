@@ -6,7 +6,7 @@ the trace, batches to the links.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from gossamer.live.switchboard import Switchboard
 from gossamer.protocols.assemble import introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
+from gossamer.wire.pack import Pack
 
 log = logging.getLogger("gossamer.driver")
 
@@ -39,7 +40,7 @@ class Recorder(Protocol):
     def raised(self, wrong: BaseException) -> None:
         """After the step, if it failed."""
 
-    def sent(self, now_us: int, peers: tuple[Peer, ...], copy: Copy, topic: str, size: int) -> None:
+    def sent(self, now_us: int, peers: tuple[Peer, ...], who: EventId, hops: int, topic: str, size: int) -> None:
         """Copies of an event left."""
 
     def tick(self) -> None:
@@ -69,9 +70,9 @@ class Driver:
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
-        self.restored: Callable[[EventId], Body | None] = lambda event_id: None
+        self.restored: Callable[[EventId], Body | Pack | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
-        self.told: Callable[[Copy, tuple[Peer, ...]], None] = lambda copy, peers: None
+        self.told: Callable[[EventId, tuple[Peer, ...]], None] = lambda event_id, peers: None
         "Hears to whom events of this node's own went."
         self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
         self.noted: Callable[[Note], None] = lambda note: None
@@ -81,7 +82,9 @@ class Driver:
     def feed(self, given: Given) -> None:
         if self.closed:
             return
-        now_us = self.clock.now_us()
+        self._step(given, self.clock.now_us())
+
+    def _step(self, given: Given, now_us: int) -> None:
         recorder = self.recorder
         if recorder is not None:
             recorder.given(now_us, given)
@@ -110,11 +113,15 @@ class Driver:
             self._ticking = True
             self.loop.call_soon(self.tick)
 
-    def meet(self, via: Peer, received: Received) -> None:
-        """An event not met before, from a peer that needs no copy of it back."""
+    def meet(self, via: Peer, news: Sequence[Received]) -> None:
+        """Events not met before, from a peer that needs no copy of them back."""
+        if self.closed:
+            return
+        now_us = self.clock.now_us()
         self.via = via
         try:
-            self.feed(received)
+            for received in news:
+                self._step(received, now_us)
         finally:
             self.via = self.me
 
@@ -138,21 +145,29 @@ class Driver:
             self.board.say(send.peers, self.codec.encode(message), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
-        body = self.bodies.get(carried.event.id) or self.restored(carried.event.id)
-        if body is None:
-            log.warning("an event was to be passed on whose bytes are no longer at hand: %s", carried.event.id)
-            return
         event_id = carried.event.id
-        copy = Copy(event_id, body.digest, carried.hops, tag, carried.route)
-        if len(body) > PART_BYTES:
-            self.board.spread_large(send.peers, copy, body.sealed, self.via)
+        body = self.bodies.get(event_id) or self.restored(event_id)
+        if body is None:
+            log.warning("an event was to be passed on whose bytes are no longer at hand: %s", event_id)
+            return
+        if isinstance(body, Pack):
+            size = len(body) // len(body.ids)
+            bundle = self.board.bundle(send.peers, event_id.publisher, self.via)
+            bundle.add_from(body, event_id, carried.hops, tag, carried.route)
         else:
-            self.board.spread(send.peers, packed(copy), body.packed, event_id.publisher, self.via)
+            size = len(body)
+            self._send_alone(send.peers, body, Copy(event_id, body.leaf, carried.hops, tag, carried.route))
         if event_id.publisher == self.me:
-            self.told(copy, send.peers)
+            self.told(event_id, send.peers)
         if self.recorder is not None and self.recorder.full:
             told = tuple(peer for peer in send.peers if peer not in (self.via, event_id.publisher))
-            self.recorder.sent(self.clock.now_us(), told, copy, carried.event.topic, len(body))
+            self.recorder.sent(self.clock.now_us(), told, event_id, carried.hops, carried.event.topic, size)
+
+    def _send_alone(self, peers: tuple[Peer, ...], body: Body, copy: Copy) -> None:
+        if len(body) > PART_BYTES:
+            self.board.spread_large(peers, copy, body.sealed, self.via)
+        else:
+            self.board.bundle(peers, copy.id.publisher, self.via).add(packed(copy), body.packed)
 
     def peer_down(self, peer: Peer) -> None:
         self.feed(PeerDown(peer))

@@ -17,8 +17,8 @@ from gossamer.live.bodies import Bodies, Body
 from gossamer.live.driver import Driver
 from gossamer.live.spool.items import Waiting
 from gossamer.parts.bucket import Buckets
-from gossamer.wire.frame import Copy
-from gossamer.wire.sealed import digest, unseal
+from gossamer.wire.pack import Pack
+from gossamer.wire.sealed import unseal
 
 log = logging.getLogger("gossamer.publishing")
 
@@ -42,16 +42,19 @@ class Outbox(Protocol):
 class Unacked:
     """An event and who has it."""
 
-    __slots__ = ("acked", "asked", "at_s", "event", "join", "sealed", "told", "tries")
+    __slots__ = ("acked", "asked", "at_s", "body", "event", "join", "told", "tries")
 
-    def __init__(self, event: Event, sealed: bytes, join: bool, at_s: float) -> None:
-        self.event, self.sealed, self.join, self.at_s = event, sealed, join, at_s
+    def __init__(self, event: Event, body: bytes | Pack, join: bool, at_s: float) -> None:
+        self.event, self.body, self.join, self.at_s = event, body, join, at_s
         self.told = 0
         "To how many it went when it was last spread."
         self.tries = 0
         self.asked: tuple[Peer, ...] = ()
         "To whom it ever went: nobody else can have it from us."
         self.acked: set[Peer] = set()
+
+    def sealed(self) -> bytes:
+        return self.body.alone(self.event.id)[1] if isinstance(self.body, Pack) else self.body
 
     def enough(self) -> bool:
         return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
@@ -91,19 +94,19 @@ class HandOver:
                 self.shelved += 1
         return len(self.unacked) < UNACKED_MAX
 
-    def begin(self, event: Event, sealed: bytes) -> None:
-        """Spreads an event for the first time in this life."""
+    def begin(self, event: Event, body: bytes | Pack) -> None:
+        """Spreads an event for the first time in this life: sealed alone, or in a pack."""
         join = self.joins(event.topic)
-        self.unacked[event.id] = Unacked(event, sealed, join, self.loop.time())
+        self.unacked[event.id] = Unacked(event, body, join, self.loop.time())
         self.driver.feed(Publish(event, join))
 
-    def told(self, copy: Copy, peers: tuple[Peer, ...]) -> None:
+    def told(self, event_id: EventId, peers: tuple[Peer, ...]) -> None:
         """An event of ours left for these peers."""
-        if (entry := self.unacked.get(copy.id)) is not None:
+        if (entry := self.unacked.get(event_id)) is not None:
             entry.told = len(peers)
             entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
             if entry.enough():  # acknowledged by members of whom fewer are left now
-                self._finish(copy.id)
+                self._finish(event_id)
 
     def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """A member has these events."""
@@ -126,11 +129,12 @@ class HandOver:
         if self.shelved and self._unshelving is None:
             self._unshelving = self.loop.create_task(self._unshelve())
 
-    def restored(self, event_id: EventId) -> Body | None:
+    def restored(self, event_id: EventId) -> Body | Pack | None:
         """The body of an event that had to give way to others while it waited."""
         if (entry := self.unacked.get(event_id)) is None:
             return None
-        self.bodies.add(event_id, digest(unseal(entry.sealed)[1]), entry.sealed)
+        sealed = entry.sealed()
+        self.bodies.add(event_id, unseal(sealed)[1], sealed)
         return self.bodies.get(event_id)
 
     def _finish(self, event_id: EventId) -> None:
@@ -156,7 +160,7 @@ class HandOver:
             for each in page:
                 if each.id not in self.unacked and self.has_room():
                     event, leaf, _ = unseal(each.sealed)
-                    self.bodies.add(event.id, digest(leaf), each.sealed)
+                    self.bodies.add(event.id, leaf, each.sealed)
                     self.begin(event, each.sealed)
         self._unshelving = None
 

@@ -3,35 +3,12 @@ one frame: batches form by themselves when there is much to say."""
 
 from collections.abc import Callable, Iterator
 
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.live.book import Book
+from gossamer.live.bundle import Bundle
 from gossamer.live.link import Link
 from gossamer.live.transports import HIGH_WATER
 from gossamer.wire.frame import PART_BYTES, Copy, batch_frame, packed, part_frames
-
-
-class Bundle:
-    """Copies that go to the same peers: they are put into one frame, once for all of them."""
-
-    __slots__ = ("_frames", "bodies", "copies", "publisher", "size", "targets")
-
-    def __init__(self, targets: tuple[Peer, ...], publisher: Peer) -> None:
-        self.targets, self.publisher = targets, publisher
-        self.copies: list[bytes] = []
-        self.bodies: list[bytes] = []
-        self.size = 0
-        self._frames: dict[int, bytes] = {}
-
-    def add(self, copy: bytes, body: bytes) -> None:
-        self.copies.append(copy)
-        self.bodies.append(body)
-        self.size += len(copy) + len(body)
-
-    def frame(self, version: int) -> bytes:
-        made = self._frames.get(version)
-        if made is None:
-            made = self._frames[version] = batch_frame([], self.copies, self.bodies, [], version)
-        return made
 
 
 class Line:
@@ -48,8 +25,8 @@ class Line:
         self.bundles: list[Bundle] = []
         self.messages: list[bytes] = []
         self.large: list[tuple[Copy | None, bytes]] = []
-        self.acks: list[tuple[int, int]] = []
-        "Events of this peer that arrived straight from it: (incarnation, sequence)."
+        self.acks: list[EventId] = []
+        "Events of this peer that arrived straight from it."
         self.mentions: dict[Peer, None] = {}
         "Peers named in what waits: their records go first."
         self.size = 0
@@ -62,7 +39,7 @@ class Line:
         self.used = True
         self.transfers = 0
 
-    def flush(self, book: Book, ready: Callable[[list[tuple[int, int]]], bytes], frame_bytes: int) -> None:
+    def flush(self, book: Book, ready: Callable[[list[EventId]], bytes], frame_bytes: int) -> None:
         """Sends what waits, unless the link is not up or what was sent before has not left yet."""
         self.dirty = False
         link = self.link
@@ -112,7 +89,7 @@ class Line:
         self.mentions = {}
         self.size = 0
 
-    def take(self, bundle: "Bundle") -> None:
+    def take(self, bundle: Bundle) -> None:
         self.bundles.append(bundle)
         self.mentions[bundle.publisher] = None
         self.size += bundle.size

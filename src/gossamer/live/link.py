@@ -204,6 +204,13 @@ class Link:
         if not self.patience.take(monotonic_us()):
             self.refuse("too many refusals", detail)
 
+    def blame(self, who: Peer, reason: str, detail: str) -> None:
+        """Refuses what is `who`'s fault; a peer that only passes it on may not know."""
+        if self.peer == who:
+            self.strike(reason, detail)
+        else:
+            self.decline(reason)
+
     def refuse(self, reason: str, detail: str = "") -> None:
         """Ends the link because of what the peer did."""
         if not self.closed:

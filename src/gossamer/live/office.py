@@ -3,11 +3,10 @@
 import logging
 import time
 from collections.abc import Callable
-from itertools import groupby
 from typing import Protocol
 
 from gossamer.core.errors import PeerFault
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Message
 from gossamer.live.clock import monotonic_us
 from gossamer.live.control import CLIENT_CONTROL, Acked, Bye, Revoked
@@ -81,13 +80,13 @@ class Office:
     def client_down(self, link: Link) -> None:
         self.clients.detached(link)
 
-    def acknowledge(self, acks: list[tuple[int, int]]) -> bytes:
+    def acknowledge(self, acks: list[EventId]) -> bytes:
         return self.codec.encode(Acked(tuple(ranges(acks))))
 
     def bye(self, link: Link) -> bytes:
         return batch_frame([], [], [], [self.codec.encode(Bye())], link.version)
 
-    def arrived_straight(self, link: Link, events: list[tuple[int, int]]) -> None:
+    def arrived_straight(self, link: Link, events: list[EventId]) -> None:
         """Events straight from their publisher: it is told with the next batch."""
         if link.peer is not None:
             line = self.board.line(link.peer)
@@ -151,12 +150,12 @@ class Office:
         self.board.say(told, self.codec.encode(Revoked(self.trust.revocations()[1])))
 
 
-def ranges(acks: list[tuple[int, int]]) -> list[tuple[int, int, int]]:
-    """(incarnation, sequence) pairs as (incarnation, first, last) runs."""
-    runs = []
-    for (incarnation, _), run in groupby(
-        enumerate(sorted(set(acks))), key=lambda numbered: (numbered[1][0], numbered[1][1] - numbered[0])
-    ):
-        sequences = [pair[1] for _, pair in run]
-        runs.append((incarnation, sequences[0], sequences[-1]))
+def ranges(acks: list[EventId]) -> list[tuple[int, int, int]]:
+    """Events of one publisher as runs: (incarnation, first, last)."""
+    runs: list[tuple[int, int, int]] = []
+    for incarnation, sequence in sorted({(each.incarnation, each.sequence) for each in acks}):
+        if runs and runs[-1][0] == incarnation and runs[-1][2] == sequence - 1:
+            runs[-1] = (incarnation, runs[-1][1], sequence)
+        else:
+            runs.append((incarnation, sequence, sequence))
     return runs

@@ -3,7 +3,7 @@ acknowledged them. `publish` is over once the event is spooled; from then on it 
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
@@ -16,8 +16,9 @@ from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool.items import Outgoing
 from gossamer.live.trust import Act, Trust
+from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
 from gossamer.wire.proof import BATCH_MAX, leaf
-from gossamer.wire.sealed import HEAD_BYTES_MAX, digest, head_of, seal, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -157,33 +158,41 @@ class Publishing:
         return min(len(self.waiting), BATCH_MAX)
 
     def _seal_batch(self, batch: "list[Waiting]") -> None:
-        leaves = [leaf(head, event.payload) for event, _, head, _ in batch]
-        proofs = self.trust.prove(leaves)
-        sealed = [seal(head, event.payload, proof) for (event, _, head, _), proof in zip(batch, proofs, strict=True)]
-        for (event, _, _, _), each, body in zip(batch, leaves, sealed, strict=True):
-            self.bodies.add(event.id, digest(each), body)
+        bodies = self._bodies([event for event, _, _, _ in batch], [head for _, _, head, _ in batch])
         if self.spool is None:
-            self._spread(batch, sealed)
+            self._spread(batch, bodies)
             return
-        spooled = self.spool.accept(
-            [Outgoing(e.id, e.topic, body, key) for (e, key, _, _), body in zip(batch, sealed, strict=True)]
-        )
-        spooled.add_done_callback(lambda done: self._spooled(batch, sealed, done))
+        spooled = self.spool.accept([Outgoing(e.id, e.topic, self.bodies.sealed(e.id), key) for e, key, _, _ in batch])
+        spooled.add_done_callback(lambda done: self._spooled(batch, bodies, done))
 
-    def _spooled(self, batch: "list[Waiting]", sealed: list[bytes], done: "Future[None]") -> None:
+    def _bodies(self, events: list[Event], heads: list[bytes]) -> Sequence[bytes | Pack]:
+        """Signs events together; they travel together too, unless they are large."""
+        leaves = [leaf(head, event.payload) for head, event in zip(heads, events, strict=True)]
+        proofs = self.trust.prove(leaves)
+        size = sum(map(len, heads)) + sum(len(event.payload) for event in events)
+        if len(events) > 1 and size < PACK_BYTES_MAX:
+            made = pack(heads, events, leaves, proofs[0].stamp if proofs[0] is not None else None)
+            self.bodies.add_pack(made)
+            return [made] * len(events)
+        sealed = [seal(*each) for each in zip(heads, [event.payload for event in events], proofs, strict=True)]
+        for event, its_leaf, body in zip(events, leaves, sealed, strict=True):
+            self.bodies.add(event.id, its_leaf, body)
+        return sealed
+
+    def _spooled(self, batch: "list[Waiting]", bodies: Sequence[bytes | Pack], done: "Future[None]") -> None:
         if done.cancelled() or (wrong := done.exception()) is not None:
             for _, _, _, future in batch:
                 if not future.done():
                     future.set_exception(TransportDown("the node was closed") if done.cancelled() else wrong)  # type: ignore[arg-type]
             return
-        self._spread(batch, sealed)
+        self._spread(batch, bodies)
 
-    def _spread(self, batch: "list[Waiting]", sealed: list[bytes]) -> None:
+    def _spread(self, batch: "list[Waiting]", bodies: Sequence[bytes | Pack]) -> None:
         for event, _, _, future in batch:
             if not future.done():
                 future.set_result(event.id)
         self.metrics.events_published += len(batch)
-        for (event, _, _, _), body in zip(batch, sealed, strict=True):
+        for (event, _, _, _), body in zip(batch, bodies, strict=True):
             self.handover.begin(event, body)
 
     # -- handing over -------------------------------------------------------------------------------------------
@@ -193,11 +202,8 @@ class Publishing:
         and newcomers know only the new one."""
         for start in range(0, len(sealed), BATCH_MAX):
             events = [unseal(body)[0] for body in sealed[start : start + BATCH_MAX]]
-            heads = [head_of(event) for event in events]
-            leaves = [leaf(head, event.payload) for head, event in zip(heads, events, strict=True)]
-            for event, head, its_leaf, proof in zip(events, heads, leaves, self.trust.prove(leaves), strict=True):
-                body = seal(head, event.payload, proof)
-                self.bodies.add(event.id, digest(its_leaf), body)
+            bodies = self._bodies(events, [head_of(event) for event in events])
+            for event, body in zip(events, bodies, strict=True):
                 self.handover.begin(event, body)
 
     async def handed_over(self, patience_s: float) -> bool:

@@ -67,8 +67,8 @@ class Readers:
         if self.spool is not None:
             kept = []
             for each in deliveries:
-                body = self.bodies.get(each.event.id)
-                kept.append(Kept(each.event.id, each.event.topic, body.sealed if body else b"", each.hops, now_us))
+                sealed = self.bodies.sealed(each.event.id)
+                kept.append(Kept(each.event.id, each.event.topic, sealed, each.hops, now_us))
             first = self.spool.keep(kept)
             self._place = first + len(kept) - 1
         return first

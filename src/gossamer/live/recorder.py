@@ -1,12 +1,11 @@
 """Which rows a node's steps leave in its trace."""
 
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Note
 from gossamer.core.trace import Level
 from gossamer.live.journal import Journal
 from gossamer.live.traces import SegmentWriter
 from gossamer.parts.bucket import Buckets
-from gossamer.wire.frame import Copy
 
 REJECTS_PER_S = 2.0
 REJECTS_BURST = 20
@@ -80,17 +79,16 @@ class Recorder:
             detail=note.detail,
         )
 
-    def sent(self, now_us: int, peers: tuple[Peer, ...], copy: Copy, topic: str, size: int) -> None:
+    def sent(self, now_us: int, peers: tuple[Peer, ...], who: EventId, hops: int, topic: str, size: int) -> None:
         if self.full:
             for peer in peers:
-                self._copy("send", now_us, peer, copy, topic, size)
+                self._copy("send", now_us, peer, who, hops, topic, size)
 
-    def received(self, now_us: int, peer: Peer, copy: Copy, size: int) -> None:
+    def received(self, now_us: int, peer: Peer, who: EventId, hops: int, size: int) -> None:
         if self.full:
-            self._copy("receive", now_us, peer, copy, None, size)
+            self._copy("receive", now_us, peer, who, hops, None, size)
 
-    def _copy(self, kind: str, now_us: int, peer: Peer, copy: Copy, topic: str | None, size: int) -> None:
-        who = copy.id
+    def _copy(self, kind: str, now_us: int, peer: Peer, who: EventId, hops: int, topic: str | None, size: int) -> None:
         self.writer.row(
             kind,  # type: ignore[arg-type]
             now_us,
@@ -99,7 +97,7 @@ class Recorder:
             publisher=who.publisher,
             incarnation=who.incarnation,
             sequence=who.sequence,
-            hops=copy.hops,
+            hops=hops,
             bytes=size,
         )
 

@@ -188,11 +188,11 @@ class Station:
         self.readers.gap = self._gap
         if self.spool is not None:
             self.office.met = self.spool.remember
-        self.hearing.ours = self.office.arrived_straight
+        self.hearing.arrivals.ours = self.office.arrived_straight
         self.board.on_refusal = self._refused
         self.transport.turned_away = self._turned_away
         if self.recorder is not None:
-            self.hearing.copy_met = self.recorder.received if self.recorder.full else None
+            self.hearing.arrivals.copy_met = self.recorder.received if self.recorder.full else None
         self.metrics.before.append(self._look_up)
 
     def _look_up(self) -> None:
@@ -237,7 +237,7 @@ class Station:
             recorder.effects(now_us, Started(), [Note("start")])
             recorder.effects(now_us, Started(), [Note("subscribe", topic=name) for name in self.readers.subscribed])
         if self.recorder is not None:
-            self.hearing.copy_met = self.recorder.received if self.recorder.full else None
+            self.hearing.arrivals.copy_met = self.recorder.received if self.recorder.full else None
 
     # -- life ---------------------------------------------------------------------------------------------------
 

@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from gossamer.core.errors import PeerFault
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.live.book import Book
+from gossamer.live.bundle import Bundle
 from gossamer.live.calls import Calls
-from gossamer.live.line import Bundle, Line
+from gossamer.live.line import Line
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel, Transport
@@ -42,7 +43,7 @@ class Office(Protocol):
     def peer_down(self, peer: Peer) -> None: ...
     def client_up(self, link: Link) -> None: ...
     def client_down(self, link: Link) -> None: ...
-    def acknowledge(self, acks: list[tuple[int, int]]) -> bytes: ...
+    def acknowledge(self, acks: list[EventId]) -> bytes: ...
 
 
 class Switchboard:
@@ -127,26 +128,28 @@ class Switchboard:
             line.say(message, mentions)
             self.touched(line)
 
-    def spread(self, peers: tuple[Peer, ...], copy: bytes, body: bytes, publisher: Peer, besides: Peer) -> None:
-        """The same copy to several peers, but not back to where it came from."""
+    def bundle(self, peers: tuple[Peer, ...], publisher: Peer, besides: Peer) -> Bundle:
+        """What goes to these peers in this turn of the loop, but not back to where it came from; in a frame that still
+        has room."""
         bundle = self.bundles.get((peers, publisher, besides))
-        if bundle is None:
-            targets = tuple(peer for peer in peers if peer not in (besides, publisher))
-            bundle = self.bundles[peers, publisher, besides] = Bundle(targets, publisher)
-            self._flush_soon()
-        bundle.add(copy, body)
-        if bundle.size > self.frame_bytes:
-            del self.bundles[peers, publisher, besides]
+        if bundle is not None and bundle.size <= self.frame_bytes:
+            return bundle
+        if bundle is not None:
             self._distribute(bundle)
+        targets = tuple(peer for peer in peers if peer not in (besides, publisher))
+        bundle = self.bundles[peers, publisher, besides] = Bundle(targets, publisher)
+        self._flush_soon()
+        return bundle
 
     def _distribute(self, bundle: Bundle) -> None:
+        bundle.close()
         for peer in bundle.targets:
             line = self.line(peer)
             if line.size > self.queue_bytes:
-                self.metrics.copies_dropped += len(bundle.copies)
+                self.metrics.copies_dropped += bundle.count
                 continue
             line.take(bundle)
-            self.metrics.copies_sent += len(bundle.copies)
+            self.metrics.copies_sent += bundle.count
             self.touched(line)
 
     def spread_large(self, peers: Iterable[Peer], copy: Copy, body: bytes, besides: Peer) -> int:

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.topics import Topic
-from gossamer.wire.proof import Proof
+from gossamer.wire.proof import Proof, Stamp
 
 Act: TypeAlias = Literal["publish", "subscribe"]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
@@ -93,6 +93,9 @@ class Trust(Protocol):
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         """PeerFault unless the publisher signed this leaf; Stranger unless a record with that key was admitted."""
 
+    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
+        """The same of the root over so many leaves."""
+
     def spell(self, topic: Topic) -> str:
         """The topic as it may travel past strangers: a keyed hash on a network with keys."""
 
@@ -150,6 +153,9 @@ class OpenTrust:
         return [None] * len(leaves)
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
+        """Everything is believed."""
+
+    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
         """Everything is believed."""
 
     def spell(self, topic: Topic) -> str:

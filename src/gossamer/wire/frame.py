@@ -1,8 +1,8 @@
 """Frames: what travels on a link, and its limits.
 
 A frame is a header (bytes that follow, version, kind) and a body. A batch lists the ids of the events it carries
-first, each with 63 bits of its hash, so that whoever knows an event never looks at its bytes. Batches are put
-together from parts that were encoded once for all links.
+first, each with its hash, so that whoever knows an event never looks at its bytes; events that were signed together
+travel as a pack, which is known by one hash. Batches are put together from parts that were encoded once for all links.
 """
 
 import struct
@@ -15,6 +15,7 @@ from msgspec import Meta, Raw, Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Hops
 from gossamer.core.ids import EventId, Peer
+from gossamer.wire.proof import HASH_BYTES
 
 VERSION = 1
 OLDEST = 1
@@ -37,16 +38,32 @@ EVENT_PARTS_MAX = (16 << 20) + (1 << 17)
 ITEMS_MAX = 20_000
 ROUTE_MAX = 64
 
+Hash: TypeAlias = Annotated[bytes, Meta(min_length=HASH_BYTES, max_length=HASH_BYTES)]
+Tag: TypeAlias = Annotated[str, Meta(max_length=64)]
+Route: TypeAlias = Annotated[tuple[Peer, ...], Meta(max_length=ROUTE_MAX)]
+
 
 class Copy(Struct, frozen=True, array_like=True, gc=False):
     """A copy of an event, seen from outside: enough to know whether its bytes are news."""
 
     id: EventId
-    digest: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    leaf: Hash
+    "Tells two bodies under one id apart."
     hops: Hops
-    tag: Annotated[str, Meta(max_length=64)]
+    tag: Tag
     "Which message carries it."
-    route: Annotated[tuple[Peer, ...], Meta(max_length=ROUTE_MAX)] = ()
+    route: Route = ()
+
+
+class PackCopy(Struct, frozen=True, array_like=True, gc=False):
+    """A copy of every event of a pack, seen from outside."""
+
+    mark: Hash
+    "The root over its events."
+    hops: Hops
+    tag: Tag
+    content: memoryview
+    route: Route = ()
 
 
 class Batch(Struct, frozen=True, array_like=True):
@@ -58,6 +75,7 @@ class Batch(Struct, frozen=True, array_like=True):
     bodies: Annotated[list[memoryview], Meta(max_length=ITEMS_MAX)]
     "The sealed event of each copy."
     messages: Annotated[list[Raw], Meta(max_length=ITEMS_MAX)]
+    packs: Annotated[list[PackCopy], Meta(max_length=ITEMS_MAX)] = []
 
 
 class Part(Struct, frozen=True, array_like=True):
@@ -109,11 +127,16 @@ def part_frames(transfer: int, body: bytes, copy: Copy | None, version: int = VE
 
 
 def batch_frame(
-    records: Iterable[bytes], copies: list[bytes], bodies: list[bytes], messages: list[bytes], version: int = VERSION
+    records: Iterable[bytes],
+    copies: list[bytes],
+    bodies: list[bytes],
+    messages: list[bytes],
+    version: int = VERSION,
+    packs: Iterable[bytes] = (),
 ) -> bytes:
     """A batch from items already packed: nothing is encoded twice."""
-    sections = [b"\x94"]
-    for items in (list(records), copies, bodies, messages):
+    sections = [b"\x95"]
+    for items in (list(records), copies, bodies, messages, list(packs)):
         sections.append(b"\xdd" + len(items).to_bytes(4))
         sections += items
     body = b"".join(sections)

@@ -27,6 +27,13 @@ HASH_BYTES = 16
 well find two texts of its own for the same ones, and gains nothing it could not do with two signatures."""
 
 
+class Stamp(Struct, frozen=True, array_like=True, gc=False):
+    """What stands beside a whole batch: who signed its root."""
+
+    key: Annotated[bytes, Meta(min_length=8, max_length=8)]
+    signature: Annotated[bytes, Meta(min_length=64, max_length=64)]
+
+
 class Proof(Struct, frozen=True, array_like=True, gc=False):
     """What stands beside an event: who signed, the signature of the root, and the way from the leaf to it."""
 
@@ -40,6 +47,10 @@ class Proof(Struct, frozen=True, array_like=True, gc=False):
     path: Annotated[bytes, Meta(max_length=PATH_MAX * HASH_BYTES)]
     "The siblings on the way up, one after the other."
 
+    @property
+    def stamp(self) -> "Stamp":
+        return Stamp(self.key, self.signature)
+
 
 def leaf(head: bytes, payload: bytes) -> bytes:
     """The hash that stands for an event: its encoded head (with its length) and its payload."""
@@ -50,21 +61,33 @@ def parent(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()[:HASH_BYTES]
 
 
+def levels(leaves: Sequence[bytes]) -> list[Sequence[bytes]]:
+    """The tree, level by level from the leaves to the root. A node without a sibling rises unchanged."""
+    level, all_levels = leaves, [leaves]
+    while len(level) > 1:
+        pairs = [sha256(b"\x01" + left + right).digest()[:HASH_BYTES] for left, right in zip(level[::2], level[1::2])]
+        level = [*pairs, level[-1]] if len(level) % 2 else pairs
+        all_levels.append(level)
+    return all_levels
+
+
+def path(tree: Sequence[Sequence[bytes]], index: int) -> bytes:
+    """The way from a leaf to the root: every sibling there is."""
+    siblings = []
+    for level in tree[:-1]:
+        if (beside := index ^ 1) < len(level):
+            siblings.append(level[beside])
+        index >>= 1
+    return b"".join(siblings)
+
+
 def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -> list[Proof]:
-    """One proof per leaf, under one signature. A node without a sibling rises unchanged."""
+    """One proof per leaf, under one signature."""
     if not 0 < len(leaves) <= BATCH_MAX:
         raise ValueError(f"a batch holds 1 to {BATCH_MAX} events, not {len(leaves)}")
-    paths: list[list[bytes]] = [[] for _ in leaves]
-    level, places = list(leaves), list(range(len(leaves)))
-    while len(level) > 1:
-        for i, place in enumerate(places):
-            if (sibling := place ^ 1) < len(level):
-                paths[i].append(level[sibling])
-            places[i] = place >> 1
-        pairs = [level[i : i + 2] for i in range(0, len(level), 2)]
-        level = [parent(*pair) if len(pair) == 2 else pair[0] for pair in pairs]
-    signature = sign(signed_text(len(leaves), level[0]))
-    return [Proof(key, signature, len(leaves), i, b"".join(path)) for i, path in enumerate(paths)]
+    tree = levels(leaves)
+    signature = sign(signed_text(len(leaves), tree[-1][0]))
+    return [Proof(key, signature, len(leaves), i, path(tree, i)) for i in range(len(leaves))]
 
 
 def signed_text(count: int, root: bytes) -> bytes:
@@ -126,6 +149,19 @@ class Proofs:
         if met or not genuine:
             met[ROOT] = tree.get(ROOT) or (node, b"")
             self._keep(name, met)
+        return True
+
+    def holds_all(
+        self, root: bytes, count: int, stamp: Stamp, verify: Callable[[bytes, bytes], bool], signer: bytes
+    ) -> bool:
+        """The same of a whole batch, from whose leaves the root was worked out."""
+        name = (signer, stamp.signature, count)
+        known = self.trees.get(name, NOTHING).get(ROOT)
+        if known is not None:
+            return known[0] == root
+        if not verify(stamp.signature, signed_text(count, root)):
+            return False
+        self._keep(name, {ROOT: (root, b"")})
         return True
 
     def _is_root(self, node: bytes, proof: Proof, tree: "Tree", verify: Callable[[bytes, bytes], bool]) -> bool:

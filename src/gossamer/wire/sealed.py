@@ -70,10 +70,13 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
         head = _heads.decode(sealed.head)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise PeerFault(f"not an event: {wrong}") from wrong
+    return event_of(head, sealed.payload), leaf(sealed.head, sealed.payload), sealed.proof
+
+
+def event_of(head: Head, payload: bytes) -> Event:
     if head.topic not in _topics:
         _check(head.topic)
-    event = Event(head.id, head.topic, sealed.payload, head.attributes, head.climb, head.published_us, head.ordinal)
-    return event, leaf(sealed.head, sealed.payload), sealed.proof
+    return Event(head.id, head.topic, payload, head.attributes, head.climb, head.published_us, head.ordinal)
 
 
 def _check(name: str) -> None:
@@ -81,8 +84,3 @@ def _check(name: str) -> None:
         remember(_topics, msgspec.convert(name, Topic), None)
     except msgspec.ValidationError as wrong:
         raise PeerFault(f"not an event: {wrong}") from wrong
-
-
-def digest(leaf: bytes) -> int:
-    """63 bits that tell two bodies under one id apart."""
-    return int.from_bytes(leaf[:8]) >> 1

@@ -147,8 +147,10 @@ class Arena:
         assert len(station.board.lines) <= 20
         assert len(station.board.links) <= 20
         assert len(station.machine.owners) <= 20
-        assert len(station.bodies.digests) <= 200
-        assert station.bodies.size == sum(map(len, station.bodies.bodies.values()))
+        assert len(station.bodies.leaves) <= 200
+        assert station.bodies.size == sum(
+            map(len, {id(each): each for each in station.bodies.bodies.values()}.values())
+        )
         assert all(not link.pieces or len(link.pieces) <= 4 for link in station.board.links)
 
 

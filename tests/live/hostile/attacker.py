@@ -15,9 +15,21 @@ from gossamer.core.events import Event
 from gossamer.core.ids import EventId, peer_of
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.trust import split_address
-from gossamer.wire.frame import BATCH, HEADER, HELLO, Copy, Hello, batch_frame, hello_frame, packed, read_batch
+from gossamer.wire.frame import (
+    BATCH,
+    HEADER,
+    HELLO,
+    Copy,
+    Hello,
+    PackCopy,
+    batch_frame,
+    hello_frame,
+    packed,
+    read_batch,
+)
+from gossamer.wire.pack import pack as make_pack
 from gossamer.wire.proof import Proof, leaf
-from gossamer.wire.sealed import digest, head_of, seal
+from gossamer.wire.sealed import head_of, seal
 
 pack = msgspec.msgpack.encode
 GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
@@ -79,6 +91,9 @@ class Attacker:
                 [], [packed(copy) for copy, _ in copies], [packed(body) for _, body in copies], [], self.version
             )
         )
+
+    def spread_packs(self, *packs: PackCopy) -> None:
+        self.send(batch_frame([], [], [], [], self.version, [packed(each) for each in packs]))
 
     # -- hearing ------------------------------------------------------------------------------------------------
 
@@ -146,5 +161,14 @@ def signed(keys: Keyring, *events: Event, hops: int = 1) -> list[tuple[Copy, byt
     ]
 
 
+def pack_of(keys: Keyring, *events: Event, hops: int = 1) -> PackCopy:
+    """The same, as a pack."""
+    heads = [head_of(each) for each in events]
+    leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
+    proof = keys.prove(leaves)[0]
+    made = make_pack(heads, events, leaves, proof.stamp if proof is not None else None)
+    return PackCopy(made.mark, hops, "camcast.carry", memoryview(made.content))
+
+
 def copy_of(event: Event, head: bytes, its_leaf: bytes, proof: Proof | None, hops: int = 1) -> tuple[Copy, bytes]:
-    return Copy(event.id, digest(its_leaf), hops, "camcast.carry"), seal(head, event.payload, proof)
+    return Copy(event.id, its_leaf, hops, "camcast.carry"), seal(head, event.payload, proof)

@@ -87,7 +87,9 @@ def test_a_forged_first_copy_does_not_keep_the_true_event_out(network: Network) 
                     attacker.spread(*signed(keys, false))
                     attacker.spread(copy_of(false, head_of(false), leaf(head_of(false), false.payload), None))
                     attacker.spread((copy, seal(head_of(true), b"false", None)))  # the true name, a false body
-                    attacker.spread((Copy(copy.id, 12345, 1, copy.tag), body))  # the true body, a false digest
+                    attacker.spread(
+                        (Copy(copy.id, b"another leaf ...", 1, copy.tag), body)
+                    )  # the true body, a false digest
                     assert await attacker.still_up()
                     await arena.refuses("forged copy", 2)
                     attacker.spread((copy, body))  # the true one, even by the same peer
@@ -129,7 +131,7 @@ def test_a_made_up_second_body_is_its_senders_fault(network: Network) -> None:
         async with Arena(network) as arena:
             await arena.is_unharmed()
             friend = arena.friend.station
-            true = next(each for each in friend.bodies.digests if each.publisher == friend.me)
+            true = next(each for each in friend.bodies.leaves if each.publisher == friend.me)
             keys = arena.keys("mallory")
             false = Event(true, f"{TOPIC}.italy", b"false", published_us=1, ordinal=1)
             async with Attacker(arena.victim.address, keys) as attacker:
@@ -202,7 +204,7 @@ def test_a_way_of_carrying_events_that_nobody_knows_is_skipped_and_counted(netwo
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as newer:
             await newer.greet()
             copy, body = signed(newer.keys, event(newer.keys))[0]
-            newer.spread((Copy(copy.id, copy.digest, 1, "camcast.tomorrow"), body))
+            newer.spread((Copy(copy.id, copy.leaf, 1, "camcast.tomorrow"), body))
             newer.say(pack({"type": "camcast.tomorrow", "what": 1}), pack({"type": "scamp.beat", "topic": TOPIC}))
             assert (await newer.hears("scamp.here"))["topic"] == TOPIC  # what came with it was heard
             assert arena.victim.metrics.unknown_tags == 2

@@ -12,14 +12,16 @@ import msgspec
 import pytest
 from msgspec import Struct
 
+from gossamer.core.errors import PeerFault
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
 from gossamer.live.link import Link
 from gossamer.live.node import Node
-from gossamer.wire.frame import FRAME_BYTES_MAX, batch_frame, hello_frame, packed, part_frames
+from gossamer.wire.frame import FRAME_BYTES_MAX, PackCopy, batch_frame, hello_frame, packed, part_frames
+from gossamer.wire.pack import unpack
 from live.hostile.arena import TOPIC, Arena
-from live.hostile.attacker import Attacker, event, signed
+from live.hostile.attacker import Attacker, event, pack_of, signed
 from live.keys.making import certificate
 from wire import golden
 
@@ -54,6 +56,7 @@ Wrap: TypeAlias = Callable[[bytes], bytes]
 def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[tuple[bytes, Wrap]]:
     """A frame of every kind, all of them genuine; and what stands in frames, with what makes a frame of it again."""
     copies = signed(keys, *(event(keys, i, b"%d" % i, attributes={"minute": i}) for i in range(60)))
+    packs = [pack_of(keys, *(event(keys, 100 + 9 * i + j, b"%d" % j) for j in range(i + 1))) for i in range(9)]
     messages = [msgspec.msgpack.encode(likely(message)) for message, _ in golden.MESSAGES]
     records = [attacker.record(), node.station.office.own]
     named, bodies = [packed(copy) for copy, _ in copies], [packed(body) for _, body in copies]
@@ -61,7 +64,8 @@ def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[tuple[bytes, W
         hello_frame(attacker.hello()),
         batch_frame(map(packed, records), [], [], []),
         batch_frame([], named[:5], bodies[:5], []),
-        batch_frame(map(packed, records), named[:1], bodies[:1], messages),
+        batch_frame(map(packed, records), named[:1], bodies[:1], messages, packs=map(packed, packs[:1])),
+        batch_frame([], [], [], [], packs=map(packed, packs)),
         *part_frames(7, copies[0][1], copies[0][0]),
         *part_frames(8, messages[0], None),
     ]
@@ -74,7 +78,22 @@ def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[tuple[bytes, W
             (body, lambda data, copy=copy: batch_frame([], [packed(copy)], [packed(data)], []))  # type: ignore[misc]
             for copy, body in copies
         ),
+        *((packed(each), lambda data: batch_frame([], [], [], [], packs=[data])) for each in packs),
+        *(
+            (bytes(each.content), lambda data, each=each: batch_frame([], [], [], [], packs=[packed_anew(each, data)]))  # type: ignore[misc]
+            for each in packs
+            for _ in range(5)
+        ),
     ]
+
+
+def packed_anew(copy: PackCopy, content: bytes) -> bytes:
+    """With other content, under the mark it has now if it has one: it gets further."""
+    try:
+        mark = unpack(content)[0].mark
+    except PeerFault:
+        mark = copy.mark
+    return packed(PackCopy(mark, copy.hops, copy.tag, memoryview(content)))
 
 
 def likely(message: Struct) -> Struct:
@@ -156,7 +175,10 @@ async def attack(network: Network, count: int, seed: int, in_use: Callable[[], i
         arena.is_bounded()
         refusals = node.metrics.refusals
         assert sum(refusals.values()) > count // 4
-        assert all(refusals[each] for each in ("bad frame", "bad message", "bad event", "bad record", "forged copy"))
+        assert all(
+            refusals[each]
+            for each in ("bad frame", "bad message", "bad event", "bad record", "forged copy", "bad proof")
+        )
         await arena.is_unharmed(alone=False)  # some events were not changed where it matters
 
 

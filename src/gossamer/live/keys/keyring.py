@@ -23,7 +23,7 @@ from gossamer.live.keys.revoked import Revocations, open_revocations
 from gossamer.live.keys.signing import fingerprint, text, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
-from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, prove
+from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, Stamp, prove
 
 GOOD_S = 10.0
 "How long a key that was found good is believed without looking at dates again; revocation counts at once."
@@ -164,24 +164,33 @@ class Keyring:
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         if proof is None:
             raise PeerFault("an event without its publisher's proof")
-        signer = self._signers.get((publisher, proof.key))
-        if signer is None or signer.until_s < now_s:
-            signer = self._find_signer(publisher, proof, now_s)
+        signer = self._signer_of(publisher, proof.key, now_s)
         if not self._proofs.holds(leaf, proof, signer.verify, signer.key):
             raise PeerFault(f"an event that {signer.node} did not sign")
 
-    def _find_signer(self, publisher: Peer, proof: Proof, now_s: float) -> "SignerOf":
+    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
+        if stamp is None:
+            raise PeerFault("events without their publisher's proof")
+        signer = self._signer_of(publisher, stamp.key, now_s)
+        if not self._proofs.holds_all(root, count, stamp, signer.verify, signer.key):
+            raise PeerFault(f"events that {signer.node} did not sign")
+
+    def _signer_of(self, publisher: Peer, short: bytes, now_s: float) -> SignerOf:
         """Whose key a proof names, if it is good; believed for a while, because it is asked for every event."""
+        signer = self._signers.get((publisher, short))
+        return signer if signer is not None and signer.until_s >= now_s else self._find_signer(publisher, short, now_s)
+
+    def _find_signer(self, publisher: Peer, short: bytes, now_s: float) -> SignerOf:
         grants = self._standing.of(publisher) if publisher != self.peer else (self._own, *self._standing.of(publisher))
-        signed_by = [held for held in grants if held.short == proof.key]
+        signed_by = [held for held in grants if held.short == short]
         if not signed_by:
-            raise Stranger(f"an event by key {proof.key.hex()}, of which no record was admitted")
+            raise Stranger(f"an event by key {short.hex()}, of which no record was admitted")
         node, key = signed_by[0].grant.node, signed_by[0].grant.key
         if not any(self._is_good(held, now_s) for held in signed_by):
             raise Outdated(f"an event of {node} by a key that is revoked or out of date")
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
-        found = self._signers[publisher, proof.key] = SignerOf(node, key, partial(verify, key), now_s + GOOD_S)
+        found = self._signers[publisher, short] = SignerOf(node, key, partial(verify, key), now_s + GOOD_S)
         return found
 
     def spell(self, topic: Topic) -> str:

@@ -1,0 +1,213 @@
+"""Events that arrive, alone or in packs, judged before the machine hears of them.
+
+An event counts only after its publisher's proof held. What is known, by its id and its hash or by the mark of its pack,
+is not even decoded.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Given, Known, Received
+from gossamer.core.topics import Topic
+from gossamer.live.bodies import Bodies
+from gossamer.live.book import Book
+from gossamer.live.link import Link
+from gossamer.live.metrics import Metrics
+from gossamer.live.trust import Outdated, Stranger, Trust
+from gossamer.wire.frame import Batch, Copy, PackCopy
+from gossamer.wire.pack import Pack, unpack
+from gossamer.wire.sealed import unseal
+
+HOPS_MAX = 1 << 20
+"More are not believed: one more than the wire allows, and our own copies would be refused."
+
+
+class Arrivals:
+    """Between links and machine, for events."""
+
+    def __init__(
+        self,
+        me: Peer,
+        trust: Trust,
+        book: Book,
+        bodies: Bodies,
+        carriers: dict[str, type[Struct]],
+        metrics: Metrics,
+        knows: Callable[[EventId], bool],
+        feed: Callable[[Given], None],
+        meet: Callable[[Peer, Sequence[Received]], None],
+        may: Callable[[Peer, str, Topic], bool],
+    ) -> None:
+        self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
+        self.carriers, self.metrics = carriers, metrics
+        self.knows, self.feed, self.meet, self.may = knows, feed, meet, may
+        self.ours: Callable[[Link, list[EventId]], None] = lambda link, events: None
+        "Told which events arrived straight from their publisher."
+        self.copy_met: Callable[[int, Peer, EventId, int, int], None] | None = None
+        "Told of every copy, with its hops and its size, at the fullest level of traces."
+
+    def take(self, link: Link, batch: Batch) -> None:
+        """Everything of a batch that is an event."""
+        peer = link.peer
+        assert peer is not None
+        known: list[EventId] = []
+        straight: list[EventId] = []
+        for copy, body in zip(batch.copies, batch.bodies, strict=True):
+            if self.bodies.leaves.get(copy.id) == copy.leaf or self._known_otherwise(copy.id):
+                known.append(copy.id)
+            elif not self._news(link, copy, body):
+                if link.closed:
+                    break
+                continue
+            if copy.id.publisher == peer:
+                straight.append(copy.id)
+        for copy, body in zip(batch.copies, batch.bodies, strict=True) if self.copy_met is not None else ():
+            self._tell(peer, (copy.id,), copy.hops, len(body))
+        self.metrics.copies_received += len(batch.copies)
+        for pack in batch.packs:
+            if link.closed:
+                break
+            ids: Sequence[EventId] | None = self.bodies.packs.get(pack.mark)
+            if ids is None:
+                ids = self._news_of(link, pack, known)
+            else:
+                known += ids
+            if ids and ids[0].publisher == peer:
+                straight += ids
+            self.metrics.copies_received += len(ids)
+            if self.copy_met is not None:
+                self._tell(peer, ids, pack.hops, len(pack.content))
+        if straight:
+            self.ours(link, straight)
+        if known:
+            self.metrics.copies_known += len(known)
+            self.feed(Known(peer, tuple(known)))
+
+    def _tell(self, peer: Peer, ids: Sequence[EventId], hops: int, size: int) -> None:
+        assert self.copy_met is not None
+        now_us = time.time_ns() // 1000
+        for event_id in ids:
+            self.copy_met(now_us, peer, event_id, hops, size // len(ids))
+
+    def _known_otherwise(self, event_id: EventId) -> bool:
+        """An id known from before a restart, or from long ago: there is nothing left to compare a body with."""
+        return event_id not in self.bodies.leaves and self.knows(event_id)
+
+    # -- one event ----------------------------------------------------------------------------------------------
+
+    def _news(self, link: Link, copy: Copy, body: memoryview) -> bool:
+        """An event not met before, or not with this body. True: it was genuine, and the machine has it now."""
+        carrier = self._carrier(copy)
+        if carrier is None:
+            return False
+        try:
+            event, leaf, proof = unseal(body)
+        except PeerFault as wrong:
+            link.strike("bad event", str(wrong))
+            return False
+        if event.id != copy.id or leaf != copy.leaf:
+            link.strike("forged copy", f"the body is not that of {copy.id}")
+            return False
+        publisher = event.id.publisher
+        if not self.book.touch(publisher) and publisher != self.me:
+            link.decline("unknown publisher")
+            return False
+        if not self.may(publisher, "publish", event.topic):
+            link.blame(publisher, "publisher not granted", f"it may not publish on {event.topic}")
+            return False
+        if not self._is_signed(link, lambda now_s: self.trust.check(publisher, leaf, proof, now_s)):
+            return False
+        if event.id in self.bodies.leaves:  # with another body, as genuine as this one
+            link.blame(publisher, "equivocation", f"two bodies under one id, {event.id}")
+            return False
+        self.bodies.add(event.id, leaf, body)
+        assert link.peer is not None
+        self.meet(link.peer, [Received(link.peer, carrier(Carried(event, min(copy.hops, HOPS_MAX), copy.route)))])
+        return True
+
+    def _carrier(self, copy: Copy | PackCopy) -> type[Struct] | None:
+        carrier = self.carriers.get(copy.tag)
+        if carrier is None:
+            self.metrics.unknown_tags += 1
+        return carrier
+
+    def _is_signed(self, link: Link, check: Callable[[float], None]) -> bool:
+        try:
+            check(time.time())
+        except (Stranger, Outdated) as wrong:
+            link.decline("unknown publisher" if isinstance(wrong, Stranger) else "outdated publisher")
+            return False
+        except PeerFault as wrong:
+            link.strike("bad proof", str(wrong))
+            return False
+        return True
+
+    # -- a pack -------------------------------------------------------------------------------------------------
+
+    def _news_of(self, link: Link, copy: PackCopy, known: list[EventId]) -> Sequence[EventId]:
+        """A pack not met before. Those of its events that are genuine: the machine has them now, or had them before."""
+        carrier = self._carrier(copy)
+        if carrier is None:
+            return ()
+        try:
+            pack, events = unpack(bytes(copy.content))
+        except PeerFault as wrong:
+            link.strike("bad event", str(wrong))
+            return ()
+        if pack.mark != copy.mark:
+            link.strike("forged copy", "the events are not those of the pack")
+            return ()
+        topics = dict.fromkeys([event.topic for event in events])
+        granted = [topic for topic in topics if self.may(pack.publisher, "publish", topic)]
+        if not self._is_genuine(link, pack, granted):
+            return ()
+        had: Sequence[EventId] = ()
+        if len(granted) == len(topics) and self._are_new(pack):
+            self.bodies.add_pack(pack)
+        else:
+            events, had = self._sorted_out(link, pack, events, granted)
+            known += had
+        peer, hops, route = link.peer, min(copy.hops, HOPS_MAX), copy.route
+        assert peer is not None
+        self.meet(peer, [Received(peer, carrier(Carried(event, hops, route))) for event in events])
+        return [*had, *[event.id for event in events]] if len(events) < len(pack.ids) else pack.ids
+
+    def _is_genuine(self, link: Link, pack: Pack, granted: list[Topic]) -> bool:
+        publisher = pack.publisher
+        if not self.book.touch(publisher) and publisher != self.me:
+            link.decline("unknown publisher")
+            return False
+        if not granted:
+            link.blame(publisher, "publisher not granted", "it may not publish on any topic of this pack")
+            return False
+        return self._is_signed(
+            link, lambda now_s: self.trust.check_all(publisher, pack.mark, len(pack.ids), pack.stamp, now_s)
+        )
+
+    def _are_new(self, pack: Pack) -> bool:
+        return self.bodies.leaves.keys().isdisjoint(pack.ids) and not any(map(self.knows, pack.ids))
+
+    def _sorted_out(
+        self, link: Link, pack: Pack, events: list[Event], granted: list[Topic]
+    ) -> tuple[list[Event], list[EventId]]:
+        """Some events of a genuine pack are known or refused. The others, each by itself from now on, and the known."""
+        news, known = [], []
+        for event in events:
+            leaf, sealed = pack.alone(event.id)
+            if self.bodies.leaves.get(event.id) == leaf or self._known_otherwise(event.id):
+                known.append(event.id)
+            elif event.topic not in granted:
+                link.blame(pack.publisher, "publisher not granted", f"it may not publish on {event.topic}")
+            elif event.id in self.bodies.leaves:
+                link.blame(pack.publisher, "equivocation", f"two bodies under one id, {event.id}")
+            else:
+                self.bodies.add(event.id, leaf, sealed)
+                news.append(event)
+        if len(known) + len(news) == len(events):
+            self.bodies.know(pack)
+        return news, known

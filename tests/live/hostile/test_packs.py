@@ -1,0 +1,191 @@
+"""Packs that are not what they say: no event of them is delivered that would not have been by itself."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from gossamer.core.events import Event
+from gossamer.live.keys.network import Network
+from gossamer.wire.frame import PackCopy
+from gossamer.wire.proof import BATCH_MAX
+from live.hostile.arena import TOPIC, Arena, until
+from live.hostile.attacker import Attacker, event, flipped, pack, pack_of, signed
+from live.hostile.test_events import delivered
+
+replace = msgspec.structs.replace
+
+
+def holding(copy: PackCopy, content: bytes) -> PackCopy:
+    return replace(copy, content=memoryview(content))
+
+
+def test_a_pack_of_a_member_is_delivered_acknowledged_and_passed_on(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as member:
+            await member.greet()
+            copy = pack_of(member.keys, *(event(member.keys, i, b"%d" % i) for i in range(BATCH_MAX)))
+            member.spread_packs(copy)
+            for number in range(BATCH_MAX):
+                await delivered(arena, b"%d" % number)
+            assert (await member.hears("live.acked"))["ranges"] == [[1, 0, BATCH_MAX - 1]]
+            assert copy.mark in arena.friend.station.bodies.packs  # it went on as a pack
+            member.spread_packs(copy, copy)
+            assert (await member.hears("live.acked"))["ranges"] == [[1, 0, BATCH_MAX - 1]]
+            metrics = arena.victim.metrics
+            assert (metrics.copies_received, metrics.copies_known) == (3 * BATCH_MAX, 2 * BATCH_MAX)
+            await arena.is_unharmed()
+            arena.is_bounded()
+
+    asyncio.run(scenario())
+
+
+def test_a_pack_that_is_none_is_refused(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            keys = attacker.keys
+            one, two = event(keys, 1, b"one"), event(keys, 2, b"two")
+            copy = pack_of(keys, one, two)
+            bad = [
+                *(holding(copy, each) for each in (b"", b"\xc1", pack([None, [], []]), bytes(copy.content)[:-1])),
+                pack_of(keys, one, one),
+                pack_of(keys, one, event(keys, 1, b"another body")),
+                pack_of(keys, one, event(keys, 2, publisher="friend")),
+            ]
+            for each in bad:
+                attacker.spread_packs(each)
+            assert await attacker.still_up()
+            assert arena.refused("bad event") == len(bad)
+            await arena.is_unharmed()
+            arena.is_bounded()
+
+    asyncio.run(scenario())
+
+
+def test_a_forged_pack_does_not_keep_the_true_one_out(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena:
+            honest, keys = arena.keys("oscar"), arena.keys("mallory")
+            true = [event(honest, i, b"true %d" % i) for i in range(3)]
+            copy = pack_of(honest, *true)
+            stamp, heads, payloads = msgspec.msgpack.decode(copy.content)
+            stolen = pack_of(keys, *(event(honest, i, b"false") for i in range(3)))
+            async with Attacker(arena.victim.address, honest) as oscar:
+                await oscar.greet()
+                async with Attacker(arena.victim.address, keys) as attacker:
+                    await attacker.greet()
+                    attacker.spread_packs(
+                        holding(copy, flipped(bytes(copy.content))),  # a wrong leaf
+                        replace(copy, mark=flipped(copy.mark)),
+                        holding(copy, pack([stamp, heads[::-1], payloads[::-1]])),  # another order
+                        holding(copy, bytes(stolen.content)),  # the true mark, other events
+                    )
+                    assert await attacker.still_up()
+                    assert arena.refused("forged copy") == 4
+                    attacker.spread_packs(
+                        stolen,
+                        holding(copy, pack([[stamp[0], flipped(stamp[1])], heads, payloads])),
+                        holding(copy, pack([None, heads, payloads])),
+                    )
+                    assert await attacker.still_up()
+                    assert arena.refused("bad proof") + arena.refused("unknown publisher") == 3
+                    assert arena.refused("bad proof") >= 2
+                    attacker.spread_packs(copy)  # the true one, even by the same peer
+                    for i in range(3):
+                        await delivered(arena, b"true %d" % i)
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_what_a_publisher_may_not_publish_is_left_out_of_its_pack(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            keys = attacker.keys
+            cricket = event(keys, 1, b"cricket", ".cricket")
+            attacker.spread_packs(pack_of(keys, cricket, event(keys, 2, b"more", ".")))
+            assert await attacker.still_up()
+            assert arena.refused("publisher not granted") == 1
+            mixed = pack_of(keys, event(keys, 3, b"first"), cricket, event(keys, 4, b"last"))
+            for count in (2, 3):
+                attacker.spread_packs(mixed)
+                assert await attacker.still_up()
+                assert arena.refused("publisher not granted") == count  # it is looked at again
+            await delivered(arena, b"first")
+            await delivered(arena, b"last")
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("alone_first", [True, False])
+def test_two_bodies_under_one_id_are_refused_in_packs_too(network: Network, alone_first: bool) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            keys = attacker.keys
+            first = [event(keys, i, b"first %d" % i) for i in range(2)]
+            second: list[Event] = [event(keys, 0, b"second 0"), first[1], event(keys, 2, b"new")]
+            if alone_first:
+                attacker.spread(*signed(keys, *first))
+            else:
+                attacker.spread_packs(pack_of(keys, *first))
+            for i in range(2):
+                await delivered(arena, b"first %d" % i)
+            attacker.spread_packs(pack_of(keys, *second))
+            await delivered(arena, b"new")
+            await arena.refuses("equivocation")
+            attacker.spread(*signed(keys, second[0]))
+            await arena.refuses("equivocation", 2)
+            await until(lambda: arena.victim.metrics.copies_known == 1)
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_events_known_alone_are_not_delivered_again_from_a_pack(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as member:
+            await member.greet()
+            events = [event(member.keys, i, b"%d" % i) for i in range(3)]
+            member.spread(*signed(member.keys, events[1]))
+            await delivered(arena, b"1")
+            copy = pack_of(member.keys, *events)
+            member.spread_packs(copy)
+            await delivered(arena, b"0")
+            await delivered(arena, b"2")
+            assert copy.mark in arena.victim.station.bodies.packs
+            member.spread_packs(copy)
+            await until(lambda: arena.victim.metrics.copies_known == 1 + 3)
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_packs_of_unknown_publishers_and_of_unknown_kinds_are_refused_without_blame(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as relay:
+            await relay.greet()
+            stranger = arena.keys("oscar")
+            for number in range(30):
+                relay.spread_packs(pack_of(stranger, event(stranger, number), event(stranger, 100 + number)))
+            relay.spread_packs(replace(pack_of(relay.keys, event(relay.keys)), tag="camcast.tomorrow"))
+            assert await relay.still_up()
+            assert arena.refused("unknown publisher") == 30
+            assert arena.victim.metrics.unknown_tags == 1
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_a_client_sends_no_packs(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as client:
+            await client.greet(role="client")
+            client.spread_packs(pack_of(client.keys, event(client.keys, topic=TOPIC)))
+            await arena.refuses("not for clients")
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
