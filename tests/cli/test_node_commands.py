@@ -83,6 +83,24 @@ def test_a_named_reader_goes_on_behind_what_it_printed(pair: tuple[Daemon, Daemo
     assert not read[0]["redelivered"]
 
 
+def test_a_reader_prints_only_what_matches_its_filter(pair: tuple[Daemon, Daemon]) -> None:
+    one, two = pair
+    quotes = [("IBM", "101"), ("IBM", "99"), ("SAP", '"120"'), ("SAP", "120"), ("XYZ", "500")]
+    for symbol, price in quotes:
+        one.publish(".stocks", f"{symbol} {price}", "--attribute", f"symbol={symbol}", "--attribute", f"price={price}")
+    where = 'symbol in ("IBM", "SAP") and price > 100 and not halted'
+    read = two.events(".stocks", 2, "--where", where, "--ordered")
+    assert [each["payload"] for each in read] == ["IBM 101", "SAP 120"]
+    named = [two.events(".stocks", 1, "--where", where, "--name", "quotes")[0]["payload"] for _ in range(2)]
+    assert sorted(named) == ["IBM 101", "SAP 120"]
+
+
+def test_a_filter_that_is_none_is_pointed_at_before_anybody_is_called() -> None:
+    read = gossamer("subscribe", ".stocks", "--where", "price >", "--node", NOBODY)
+    assert (read.code, read.stdout) == (2, "")
+    assert read.stderr.startswith("gossamer: filter, character 8: expected a number")
+
+
 def test_a_reader_that_has_enough_is_no_error(pair: tuple[Daemon, Daemon]) -> None:
     one, two = pair
     one.publish(".pipe", "goal")

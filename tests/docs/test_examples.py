@@ -34,16 +34,26 @@ def environment() -> dict[str, str]:
     return {name: value for name, value in os.environ.items() if not name.startswith("GOSSAMER_")}
 
 
-def test_two_nodes_with_keys_talk_and_only_about_what_they_may() -> None:
+def printed_by(example: str) -> str:
     ran = subprocess.run(
-        [sys.executable, "-W", "error", EXAMPLES / "two_nodes.py"],
+        [sys.executable, "-W", "error", EXAMPLES / example],
         capture_output=True,
         env=environment(),
         text=True,
         timeout=PATIENCE_S,
     )
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("bert read 'goal' on .soccer.italy, minute 88\nanna may not read: ")
+    return ran.stdout
+
+
+def test_two_nodes_with_keys_talk_and_only_about_what_they_may() -> None:
+    said = printed_by("two_nodes.py")
+    assert said.startswith("bert read 'goal' on .soccer.italy, minute 88\nanna may not read: ")
+
+
+def test_a_reader_of_stocks_gets_those_it_asked_for() -> None:
+    said = printed_by("stocks.py").splitlines()
+    assert said[:3] == ["IBM at 101.5", "SAP at 121.0", "filter, character 24: write == for equal"]
 
 
 @contextlib.asynccontextmanager
