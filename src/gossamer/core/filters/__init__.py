@@ -1,5 +1,6 @@
 """Content filters: what a subscriber wants of a topic's events, in a small language one can reason about."""
 
 from gossamer.core.filters.filter import EVERYTHING, Filter, condense, parse
+from gossamer.core.filters.index import Index
 
-__all__ = ["EVERYTHING", "Filter", "condense", "parse"]
+__all__ = ["EVERYTHING", "Filter", "Index", "condense", "parse"]

@@ -70,6 +70,14 @@ class Values(Struct, frozen=True):
         """How much there is to say about it."""
         return max(1, self.numbers.weight() + self.texts.weight() + len(self.musts) + len(self.nots))
 
+    def listed(self) -> list[Value] | None:
+        """The values one by one, if they can be counted and the attribute must be there."""
+        numbers, texts = self.numbers.points(), self.texts.points()
+        if self.missing or numbers is None or texts is None:
+            return None
+        truths: list[Value] = [truth for truth, bit in ((False, FALSE), (True, TRUE)) if self.bools & bit]
+        return [*truths, *numbers, *texts]
+
     def kinds(self) -> int:
         """How many of truth values, numbers and texts it knows."""
         return (self.bools != 0) + (self.numbers != NONE) + (self.texts != NONE)

@@ -44,7 +44,7 @@ def conditions(name: str, values: Values) -> list[str]:
         return list(_exceptions(called, values)) if values.kinds() else [f"not has {called}"]
     if values.kinds() == 1:
         return _one_kind(called, values)
-    listed = _listed(values)
+    listed = values.listed()
     if listed is not None:
         return [_member(called, "in", listed)]
     return [f"has {called}", *_exceptions(called, values)]
@@ -100,15 +100,6 @@ def _member(called: str, how: str, listed: list[Value] | list[Ordered]) -> str:
     if len(listed) == 1:
         return f"{called} {'==' if how == 'in' else '!='} {value_text(listed[0])}"
     return f"{called} {how} ({', '.join(map(value_text, listed))})"
-
-
-def _listed(values: Values) -> list[Value] | None:
-    """The values one by one, if they can be counted."""
-    numbers, texts = values.numbers.points(), values.texts.points()
-    if numbers is None or texts is None:
-        return None
-    truths: list[Value] = [truth for truth, bit in ((False, FALSE), (True, TRUE)) if values.bools & bit]
-    return [*truths, *numbers, *texts]
 
 
 def _exceptions(called: str, values: Values) -> Iterator[str]:

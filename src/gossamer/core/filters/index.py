@@ -1,0 +1,129 @@
+"""Many filters asked at once.
+
+A term is kept where it is found with the least looking: under one of the values it asks an attribute to equal, and
+among many that ask for the same by a range of numbers; else by a range alone; else by counting. What its place does not
+say is checked when the place is found. A filter too entangled for terms is kept by its outline and asked itself.
+"""
+
+from collections.abc import Hashable
+from typing import Generic, TypeAlias, TypeVar
+
+from gossamer.core.errors import Misuse
+from gossamer.core.filters.compiling import Attributes
+from gossamer.core.filters.filter import Filter
+from gossamer.core.filters.places import Bucket, ByRange, Counting, Range, Wanted, range_of
+from gossamer.core.filters.terms import Term
+
+Key = TypeVar("Key", bound=Hashable)
+Equal: TypeAlias = str | int | float | tuple[bool]
+"A value to look up; truth values in a tuple of their own, since True == 1."
+Place: TypeAlias = tuple[int, tuple[str, list[Equal]] | Range | None]
+
+VALUES_MAX = 256
+"A condition that lists more values than this is not what a term is found by."
+
+
+class Index(Generic[Key]):
+    """Filters by key, and which of them an event matches."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Key, int] = {}
+        self._keys: dict[int, Key] = {}
+        self._places: dict[int, list[Place]] = {}
+        self._equal: dict[str, dict[Equal, Bucket]] = {}
+        self._by_range = ByRange()
+        self._counting = Counting()
+        self._next = 0
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._numbers
+
+    def add(self, key: Key, wanted: Filter) -> None:
+        """From now on the key is among the answers where its filter matches. One that is known gets the new filter."""
+        if key in self._numbers:
+            self.remove(key)
+        number = self._fresh()
+        self._numbers[key], self._keys[number] = number, key
+        itself = None if wanted.exact else wanted.matches
+        self._places[number] = [self._place(Wanted(term, itself, number)) for term in wanted.terms]
+
+    def remove(self, key: Key) -> None:
+        if key not in self._numbers:
+            raise Misuse(f"the index has no filter {key!r}: remove only what was added")
+        number = self._numbers.pop(key)
+        del self._keys[number]
+        for slot, place in self._places.pop(number):
+            self._clear(slot, place)
+
+    def matches(self, attributes: Attributes) -> list[Key]:
+        """The keys of all filters that an event with these attributes matches, in the order they were added."""
+        found: list[int] = []
+        for name, value in attributes.items():
+            buckets = self._equal.get(name)
+            if buckets is not None and (bucket := _looked_up(buckets, value)) is not None:
+                bucket.find(attributes, found)
+        self._by_range.find(attributes, found)
+        self._counting.find(attributes, found)
+        return [self._keys[number] for number in sorted(set(found))]
+
+    def _fresh(self) -> int:
+        self._next += 1
+        return self._next
+
+    def _place(self, wanted: Wanted) -> Place:
+        slot = self._fresh()
+        equal = self._best_equality(wanted.term)
+        if equal is not None:
+            name, values = equal
+            rest = Wanted(
+                {each: its for each, its in wanted.term.items() if each != name}, wanted.itself, wanted.number
+            )
+            buckets = self._equal.setdefault(name, {})
+            for value in values:
+                buckets.setdefault(value, Bucket()).add(slot, rest)
+            return slot, equal
+        by = range_of(wanted.term)
+        if by is not None:
+            self._by_range.add(slot, wanted, by)
+        else:
+            self._counting.add(slot, wanted)
+        return slot, by
+
+    def _best_equality(self, term: Term) -> tuple[str, list[Equal]] | None:
+        """The attribute that must equal something under which the fewest other terms stand."""
+        found = []
+        for name, values in sorted(term.items()):
+            listed = values.listed()
+            if listed is not None and len(listed) <= VALUES_MAX:
+                keys: list[Equal] = [(value,) if isinstance(value, bool) else value for value in listed]
+                buckets = self._equal.get(name, {})
+                found.append((sum(len(buckets.get(key, ())) for key in keys), len(keys), name, keys))
+        if not found:
+            return None
+        _, _, name, keys = min(found, key=lambda each: each[:3])
+        return name, keys
+
+    def _clear(self, slot: int, place: tuple[str, list[Equal]] | Range | None) -> None:
+        if place is None:
+            self._counting.remove(slot)
+        elif isinstance(place, Range):
+            self._by_range.remove(slot, place)
+        else:
+            name, values = place
+            buckets = self._equal[name]
+            for value in values:
+                buckets[value].remove(slot)
+                if not buckets[value]:
+                    del buckets[value]
+            if not buckets:
+                del self._equal[name]
+
+
+def _looked_up(buckets: dict[Equal, Bucket], value: object) -> Bucket | None:
+    kind = type(value)
+    if kind is bool:
+        return buckets.get((value is True,))
+    return buckets.get(value) if kind is str or kind is int or kind is float else None  # type: ignore[call-overload]
