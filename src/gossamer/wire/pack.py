@@ -58,20 +58,20 @@ class Pack:
 
     def alone(self, event_id: EventId) -> tuple[bytes, bytes]:
         """The leaf of one of its events, and that event sealed with a proof of its own."""
-        index = self.ids.index(event_id)
-        return self.leaves[index], opened(self)[index]
+        return opened(self)[event_id]
 
 
 @lru_cache(maxsize=OPENED)
-def opened(pack: Pack) -> list[bytes]:
-    """Every event of a pack, sealed alone."""
+def opened(pack: Pack) -> dict[EventId, tuple[bytes, bytes]]:
+    """The leaf of every event of a pack, and that event sealed alone."""
     content = _contents.decode(pack.content)
     stamp, count = pack.stamp, len(pack.ids)
     proofs: list[Proof | None] = [None] * count
     if stamp is not None:
         tree = levels(pack.leaves)
         proofs = [Proof(stamp.key, stamp.signature, count, i, path(tree, i)) for i in range(count)]
-    return [seal(bytes(head), payload, proof) for head, payload, proof in zip(content.heads, content.payloads, proofs)]
+    sealed = map(seal, map(bytes, content.heads), content.payloads, proofs)
+    return dict(zip(pack.ids, zip(pack.leaves, sealed, strict=True), strict=True))
 
 
 def pack(heads: Sequence[bytes], events: Sequence[Event], leaves: Sequence[bytes], stamp: Stamp | None) -> Pack:
