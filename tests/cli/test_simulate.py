@@ -67,7 +67,7 @@ def test_a_shipped_experiment_goes_by_its_name() -> None:
 
 def test_ctrl_c_is_answered_in_one_sentence() -> None:
     interrupted = script(
-        "import gossamer.lab.story as story\n"
+        "import gossamer.lab.studies.communities.story as story\n"
         "def tell(*_, **__): raise KeyboardInterrupt\n"
         "story.tell = tell\n"
         "from gossamer.cli import main\n"

@@ -30,8 +30,10 @@ from gossamer.lab import spec
 from gossamer.lab.book import Line
 from gossamer.lab.claims import Claim
 from gossamer.lab.grid import points, put
-from gossamer.lab.story import tell
-from gossamer.lab.trial import Outcome, run_trials
+from gossamer.lab.rows import Outcome
+from gossamer.lab.studies.communities import tables as communities
+from gossamer.lab.studies.communities.story import tell
+from gossamer.lab.trial import run_trials
 from gossamer.protocols import CATALOGUE, Protocol
 from gossamer.sim import conditions
 from gossamer.sim.network import Latency
@@ -348,10 +350,10 @@ def test_every_parameter_is_on_its_protocols_page(protocol: Protocol) -> None:
 
 STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[experiment]`", [spec.Head]),
-    ("`[topics]`", [spec.TopicSpec]),
-    ("`[publish]`", [spec.PublishSpec]),
-    ("`[network]`", [spec.NetworkSpec]),
-    ("`[faults]`", [spec.FaultsSpec]),
+    ("`[topics]`", [communities.TopicSpec]),
+    ("`[publish]`", [communities.PublishSpec]),
+    ("`[network]`", [communities.NetworkSpec]),
+    ("`[faults]`", [communities.FaultsSpec]),
     ("`[[figures]]`", [spec.FigureSpec]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
@@ -387,7 +389,7 @@ def states_the_default(field: Any, row: dict[str, str]) -> None:
 
 def test_every_table_of_the_file_has_a_heading() -> None:
     headings = re.findall(r"^### `\[+(\w+)\]+`$", PAGES["experiment-file.md"].read_text(), re.MULTILINE)
-    assert sorted(headings) == sorted([*spec.Spec.__struct_fields__, *spec.GRID])
+    assert sorted(headings) == sorted([*communities.Communities.__struct_fields__, *spec.GRID])
 
 
 def test_every_column_of_the_outcomes_and_of_the_summary_is_explained() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from gossamer.lab.grid import Point, points, put
+from gossamer.lab.studies.communities.tables import Communities
 
 EXAMPLE = """
 [experiment]
@@ -67,6 +68,13 @@ def point(changes: dict[str, Any] | None = None, **tables: Any) -> Point:
     """The one point of the example without a sweep."""
     (only,) = points(example(changes, **tables), SOURCE)
     return only
+
+
+def communities(changes: dict[str, Any] | None = None, **tables: Any) -> Communities:
+    """What that point says."""
+    spec = point(changes, **tables).spec
+    assert isinstance(spec, Communities)
+    return spec
 
 
 def write(folder: Path, raw: dict[str, Any]) -> Path:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gossamer.fast import engine as fast
-from gossamer.lab.story import Story, tell
+from gossamer.lab.studies.communities.story import Story, tell
 from gossamer.lab.trial import run_trials
 from lab.samples import SMALL, SOURCE, point
 

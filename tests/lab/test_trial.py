@@ -19,9 +19,11 @@ from gossamer.core.errors import SpecError
 from gossamer.fast import engine as fast
 from gossamer.lab import trial
 from gossamer.lab.grid import Point, points
-from gossamer.lab.story import Story
-from gossamer.lab.trial import Outcome, command_of, messages_expected, point_id, run_or_report, run_trials, seed_of
-from lab.samples import SMALL, SOURCE, example, point, write
+from gossamer.lab.rows import Outcome
+from gossamer.lab.studies.communities.story import Story
+from gossamer.lab.studies.communities.trials import messages_expected
+from gossamer.lab.trial import command_of, point_id, run_or_report, run_trials, seed_of
+from lab.samples import SMALL, SOURCE, communities, example, point, write
 
 
 def small(changes: dict[str, Any] | None = None, **tables: Any) -> Point:
@@ -200,8 +202,8 @@ def test_arrivals_are_left_open_where_a_kernel_does_not_count_them(monkeypatch: 
 
 
 def test_messages_expected_are_those_of_a_spread_that_reaches_everybody() -> None:
-    assert messages_expected(point()) == 1110 * 11
-    assert messages_expected(point({"publish.events": 3})) == 3 * 1110 * 11
+    assert messages_expected(communities()) == 1110 * 11
+    assert messages_expected(communities({"publish.events": 3})) == 3 * 1110 * 11
 
 
 def test_gossip_with_parameters_per_topic_is_refused_or_means_the_same_to_both_engines() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from gossamer.lab.grid import Point, points
-from gossamer.lab.trial import Outcome
+from gossamer.lab.rows import Outcome
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

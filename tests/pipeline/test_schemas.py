@@ -10,7 +10,7 @@ import pyarrow as pa
 from msgspec import Struct
 from pyspark.sql.types import BooleanType, DoubleType, LongType, StringType, StructField, StructType
 
-from gossamer.lab.trial import Outcome
+from gossamer.lab.rows import Outcome
 from gossamer.pipeline.schemas import arrow_schema, spark_schema
 
 pytestmark = pytest.mark.spark

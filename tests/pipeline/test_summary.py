@@ -11,8 +11,10 @@ pytest.importorskip("pyspark")
 
 import numpy as np
 
-from gossamer.lab.book import BY_COMMUNITY, OVERALL, Line
-from gossamer.lab.trial import Outcome, point_id
+from gossamer.lab.book import Line
+from gossamer.lab.rows import Outcome
+from gossamer.lab.studies.communities.tables import BY_COMMUNITY, OVERALL
+from gossamer.lab.trial import point_id
 from gossamer.pipeline import summary
 from gossamer.pipeline.sweep import write_part
 from pipeline.rows import failed, frame, outcome, small

@@ -20,7 +20,8 @@ from gossamer.lab import trial
 from gossamer.lab.book import Line
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk
-from gossamer.lab.trial import Outcome, point_id, run_trials
+from gossamer.lab.rows import Outcome
+from gossamer.lab.trial import point_id, run_trials
 from gossamer.pipeline import sweep
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.summary import Z95, summarise

@@ -16,7 +16,7 @@ from rich.table import Table as Shown
 from gossamer import __version__
 from gossamer.core.errors import SpecError
 from gossamer.lab import figures
-from gossamer.lab.book import ALL, Line
+from gossamer.lab.book import ALL, SHARES, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.spec import FigureSpec
 from gossamer.pipeline.background import in_background
@@ -26,9 +26,6 @@ from gossamer.pipeline.sweep import run_chunks, work_left, written_trials
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
-SHOWN = ("reception", "reliability", "climbed", "sent_intra", "sent_up", "parasites", "rounds_last", "memory")
-BRIEF = ("reception", "reliability", "climbed", "sent_up", "parasites")
-SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency")
 WIDE = 130
 "Columns of a terminal that has room for every metric with its interval."
 
@@ -97,26 +94,34 @@ def shown(line: Line) -> str:
 
 
 def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]) -> None:
-    """A row per point and community; fewer metrics and no intervals where there is little room."""
-    wide = console.width >= WIDE
-    metrics = [metric for metric in (SHOWN if wide else BRIEF) if any(line.metric == metric for line in lines)]
+    """A row per point and group; fewer metrics and no intervals where there is little room."""
+    wide, study = console.width >= WIDE, made[0].spec
+    metrics = [
+        metric for metric in (study.shown if wide else study.brief) if any(line.metric == metric for line in lines)
+    ]
     swept = [field for field in made[0].swept if any(point.swept[field] != made[0].swept[field] for point in made)]
     table = Shown(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in (*(field.rpartition(".")[2] for field in swept), "topic", *metrics):
-        table.add_column(column, justify="left" if column in ("topic", "case") else "right", no_wrap=True)
+    for column in (*(field.rpartition(".")[2] for field in swept), *groups_of(lines), *metrics):
+        table.add_column(column, justify="left" if column in ("topic", "case", "method") else "right", no_wrap=True)
     for row in rows_of(lines, metrics, swept):
         table.add_row(*(row if wide else [cell.partition(" ± ")[0] for cell in row]))
     console.print(table)
 
 
+def groups_of(lines: Sequence[Line]) -> tuple[str, ...]:
+    """The heading of the groups, where a study has any beside the whole."""
+    return ("topic",) if any(line.group != ALL for line in lines) else ()
+
+
 def rows_of(lines: Sequence[Line], metrics: Sequence[str], swept: Sequence[str]) -> list[list[str]]:
+    grouped = bool(groups_of(lines))
     cells: dict[tuple[str, str], dict[str, str]] = {}
     heads: dict[tuple[str, str], list[str]] = {}
     for line in lines:
-        if line.group == ALL:
+        if grouped and line.group == ALL:
             continue
         key = (str(line.point), line.group)
-        heads[key] = [*(str(line.point.get(field, "")) for field in swept), line.group]
+        heads[key] = [*(str(line.point.get(field, "")) for field in swept), *([line.group] if grouped else [])]
         cells.setdefault(key, {})[line.metric] = shown(line)
     return [[*heads[key], *(said.get(metric, "–") for metric in metrics)] for key, said in cells.items()]
 
@@ -149,9 +154,10 @@ def figure(made: Sequence[Point], rows: Sequence[figures.Row], asked: FigureSpec
 
 def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str | None = None) -> Section:
     head = made[0].spec.experiment
-    metrics = [metric for metric in SHOWN if any(line.metric == metric for line in lines)]
+    metrics = [metric for metric in made[0].spec.shown if any(line.metric == metric for line in lines)]
     swept = list(dict.fromkeys(field for point in made for field in point.swept))
-    table = Table((*swept, "topic", *metrics), rows_of(lines, metrics, swept), note="Means ± 95 % confidence interval.")
+    columns = (*swept, *groups_of(lines), *metrics)
+    table = Table(columns, rows_of(lines, metrics, swept), note="Means ± 95 % confidence interval.")
     return Section(title or head.name, head.about, figures=tuple(experiment_figures(made, lines)), table=table)
 
 

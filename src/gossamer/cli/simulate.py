@@ -2,12 +2,18 @@
 
 import click
 import msgspec
+from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
 from gossamer.cli.choosing import choosing, chosen, one_point
+from gossamer.lab.book import SHARES
 from gossamer.lab.grid import Point, points
-from gossamer.lab.story import Story, tell
+from gossamer.lab.rows import Measure
+from gossamer.lab.studies.communities.story import Story, tell
+from gossamer.lab.studies.communities.tables import Communities
+from gossamer.lab.studies.epidemic.tables import METRICS
+from gossamer.lab.trial import run_trials
 
 BAR = 40
 
@@ -27,7 +33,7 @@ def command(
     run: int,
     as_json: bool,
 ) -> None:
-    """One run of an experiment: rounds, who got the event, messages, parasites.
+    """One run of an experiment: rounds, who got the event, messages, parasites; of recovery, what was found again.
 
     SPEC is a path to an experiment file or the name of a shipped one (see `gossamer experiments`).
     """
@@ -36,26 +42,51 @@ def command(
     (point,) = points(alone, source)
     console = Console(stderr=as_json)
     with console.status("running (the first run of a kernel also compiles it) …"):
-        story = tell(point, run, source)
+        told = told_of(point, run, source)
     if as_json:
-        click.echo(msgspec.json.encode(story).decode())
+        click.echo(msgspec.json.encode(told).decode())
     else:
-        render(console, point, story, run, first)
+        render(console, point, told, run, first)
 
 
-def render(console: Console, point: Point, story: Story, run: int, first: dict[str, object]) -> None:
-    spec = point.spec
-    processes = point.spec.setting().processes
-    console.print(f"[bold]{spec.experiment.name}[/]: {spec.experiment.about}" if spec.experiment.about else "")
+class Told(Struct, frozen=True):
+    """One run without rounds: its numbers."""
+
+    outcomes: tuple[Measure, ...]
+
+
+def told_of(point: Point, run: int, source: str) -> Story | Told:
+    if isinstance(point.spec, Communities):
+        return tell(point, run, source)
+    return Told(tuple(run_trials(point, [run], source)))
+
+
+def render(console: Console, point: Point, told: Story | Told, run: int, first: dict[str, object]) -> None:
+    head = point.spec.experiment
+    console.print(f"[bold]{head.name}[/]: {head.about}" if head.about else "")
     console.print(
-        f"{spec.experiment.protocol} · {processes:,} processes · run {run} · seed {story.outcomes[0].seed}", style="dim"
+        f"{head.protocol} · {point.spec.population()} · run {run} · seed {told.outcomes[0].seed}", style="dim"
     )
     if first:
         at = ", ".join(f"{field} = {value}" for field, value in first.items())
         console.print(f"at the first swept values: {at} (choose others with --set)", style="dim")
-    console.print(rounds_table(story))
-    console.print(result_table(story))
-    closing(console, story)
+    if isinstance(told, Story):
+        console.print(rounds_table(told))
+        console.print(result_table(told))
+        closing(console, told)
+    else:
+        console.print(numbers_table(told))
+
+
+def numbers_table(told: Told) -> Table:
+    table = Table(title="What was measured", title_justify="left")
+    table.add_column("metric", no_wrap=True)
+    table.add_column("value", justify="right")
+    table.add_column("what it is")
+    for each in told.outcomes:
+        shown = f"{each.value:.2%}" if each.metric in SHARES else f"{each.value:,.6g}"
+        table.add_row(each.metric, shown, METRICS[each.metric])
+    return table
 
 
 def rounds_table(story: Story) -> Table:

@@ -9,14 +9,8 @@ from gossamer.core.errors import Misuse
 
 ALL = "all"
 "The group of figures about the whole system."
-
-
-BY_COMMUNITY = (
-    "reception", "reliability", "climbed", "crossed", "sent_intra", "sent_up", "arrived_up", "arrived", "efficiency",
-    "parasites", "rounds_last", "memory", "live",
-)  # fmt: skip
-OVERALL = ("messages", "parasites", "rounds_last")
-"What a summary says of each community, and of the whole system. `docs/experiment-file.md` defines each."
+SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency", "delivery")
+"Metrics that people read as percents."
 
 
 class Line(Struct, frozen=True, kw_only=True):

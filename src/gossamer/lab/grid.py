@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.reading import joined, table
-from gossamer.lab.book import BY_COMMUNITY, OVERALL
-from gossamer.lab.spec import GRID, Spec, check
+from gossamer.lab.spec import GRID
+from gossamer.lab.studies import Spec, check
 
 POINTS_MAX = 10_000
 
@@ -70,15 +70,24 @@ def points(raw: Mapping[str, Any], source: str) -> list[Point]:
         raise SpecError(f"{source}: the sweep has {count:,} points; {POINTS_MAX:,} is the most")
     made = (_point(base, source, swept, fields) for swept, fields in _combinations(sweep, cases))
     found = list({point.name: point for point in made}.values())
+    _check_alike(found, source)
     _check_figures(found[0], source)
     return found
+
+
+def _check_alike(found: list[Point], source: str) -> None:
+    """One file, one kind of study: its points stand in one table and share their plots."""
+    kinds = {type(point.spec): point.spec.experiment.protocol for point in found}
+    if len(kinds) > 1:
+        one, other, *_ = kinds.values()
+        raise SpecError(f"{source}: {one} and {other} are studied in different ways: write a file for each")
 
 
 def _check_figures(point: Point, source: str) -> None:
     """Better now than after hours of sweeping."""
     for figure in point.spec.figures:
-        if figure.metric not in (*BY_COMMUNITY, *OVERALL):
-            known = ", ".join(dict.fromkeys((*BY_COMMUNITY, *OVERALL)))
+        if figure.metric not in point.spec.metrics:
+            known = ", ".join(point.spec.metrics)
             raise SpecError(f"{source}: figure {figure.name!r} plots {figure.metric!r}, which is none of {known}")
         for field in filter(None, (figure.x, figure.by)):
             if point.swept and field not in point.swept:
@@ -101,7 +110,7 @@ def _known_topics(base: Mapping[str, Any], fields: Iterable[str]) -> None:
     for field in fields:
         with contextlib.suppress(tomllib.TOMLDecodeError):  # `put` tells that better
             way = path_of(field)
-            if len(way) > 1 and way[0] == "topics" and way[1] not in base.get("topics", {}):
+            if len(way) > 1 and way[0] == "topics" and way[1] not in base.get("topics", {way[1]: {}}):
                 raise Misuse(f"{field} is swept, but [topics] does not list {way[1]}")
 
 

@@ -5,13 +5,9 @@ from collections.abc import Collection, Sequence
 from msgspec import Struct
 
 from gossamer.lab.grid import Point
-from gossamer.lab.trial import messages_expected, point_id
+from gossamer.lab.studies import trials_of
+from gossamer.lab.trial import point_id
 
-KERNEL_S_PER_MESSAGE = 10e-9
-MACHINE_S_PER_MESSAGE = 12e-6
-WORLD_S_PER_PROCESS_AND_S = 0.6e-3
-S_PER_TRIAL = 30e-6
-"Reckoned costs, from `make bench`; only the cutting depends on them, never a result."
 CHUNK_S = 1.0
 TASK_S = 2.0
 TASKS_PER_CORE = 4
@@ -38,16 +34,7 @@ class Estimate(Struct, frozen=True):
 
 def trial_s(point: Point) -> float:
     """About how long one trial takes on one core."""
-    engine = point.spec.experiment.engine
-    per_message = KERNEL_S_PER_MESSAGE if engine == "kernel" else MACHINE_S_PER_MESSAGE
-    living_s = lived_s(point) * WORLD_S_PER_PROCESS_AND_S if engine == "world" else 0.0
-    return S_PER_TRIAL + messages_expected(point) * per_message + living_s
-
-
-def lived_s(point: Point) -> float:
-    """Simulated seconds of all processes of a world together: membership costs even when nothing is published."""
-    world, spec = point.spec.world, point.spec
-    return (world.warmup_s + spec.publish.events * world.every_s + world.settle_s) * spec.setting().processes
+    return trials_of(point.spec).trial_s(point.spec)
 
 
 def missing(point: Point, finished: Collection[str]) -> list[int]:
@@ -85,6 +72,5 @@ def estimate(points: Sequence[Point], finished: Collection[str]) -> Estimate:
 
 
 def memory_bytes(point: Point) -> int:
-    """A kernel keeps one byte per process, a machine some kilobytes."""
-    processes = point.spec.setting().processes
-    return processes * (1 if point.spec.experiment.engine == "kernel" else 6_000) + 1_000_000
+    """About what one trial keeps in memory."""
+    return trials_of(point.spec).memory_bytes(point.spec)

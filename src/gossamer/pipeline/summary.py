@@ -1,4 +1,4 @@
-"""From outcomes to a summary: one row per point, community and metric. All in JVM expressions."""
+"""From outcomes to a summary: one row per point, group and metric. All in JVM expressions."""
 
 import csv
 import re
@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
-from gossamer.lab.trial import Outcome, point_id
+from gossamer.lab.rows import Measure, Outcome
+from gossamer.lab.trial import point_id
 from gossamer.pipeline.schemas import spark_schema
 
 Z95 = 1.959963984540054
@@ -20,20 +22,27 @@ SHARES = ("reliability", "climbed", "crossed")
 "Metrics that are 0 or 1 in a run: their interval is Wilson's, which is honest near 0 and 1."
 
 
-def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point]) -> DataFrame:
+ONCE: dict[type[Struct], tuple[str, ...]] = {
+    Outcome: ("trial", "event", "group", "error"),
+    Measure: ("trial", "group", "metric", "error"),
+}
+"What tells the rows of a trial apart: a trial that was run twice counts once."
+
+
+def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point], row: type[Struct] = Outcome) -> DataFrame:
     """The outcomes of exactly these points and runs, each once, whatever else the folder holds."""
     runs: dict[str, int] = {}
     for point in points:
         runs[point_id(point)] = max(runs.get(point_id(point), 0), point.spec.experiment.runs)
     wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
     literally = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(folder))  # Spark takes a path for a pattern
-    rows = spark.read.schema(spark_schema(Outcome)).parquet(literally)
+    rows = spark.read.schema(spark_schema(row)).parquet(literally)
     return (
         rows.withColumn("id", F.substring_index("trial", "-", 1))
         .join(F.broadcast(wanted), "id")
         .where(F.col("run") < F.col("runs"))
         .drop("runs")
-        .dropDuplicates(["trial", "event", "group", "error"])
+        .dropDuplicates([*ONCE[row]])
     )
 
 
@@ -44,6 +53,13 @@ def failed_trials(outcomes: DataFrame) -> DataFrame:
         .agg(F.min("error").alias("error"), F.min("command").alias("command"), F.count("group").alias("rows"))
         .where("rows = 0")
     )
+
+
+def measures_of(outcomes: DataFrame, row: type[Struct]) -> DataFrame:
+    """(id, trial, group, metric, value), whatever kind of rows a study leaves."""
+    if row is Outcome:
+        return measures_by_community(outcomes).unionByName(measures_overall(outcomes))
+    return outcomes.where("error is null").select("id", "trial", "group", "metric", "value")
 
 
 def measures_by_community(outcomes: DataFrame) -> DataFrame:
@@ -125,17 +141,20 @@ def summarise(
     spark: SparkSession, folder: Path, points: Sequence[Point]
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """For each point its summary lines, and (error, command) of each trial that failed."""
-    outcomes = read_outcomes(spark, folder, points).cache()
-    measures = measures_by_community(outcomes).unionByName(measures_overall(outcomes))
     by_id: dict[str, list[dict[str, Any]]] = {}
-    for row in sorted(
-        summarised(averaged_per_run(measures)).collect(), key=lambda row: (row["id"], row["group"], row["metric"])
-    ):
-        said = row.asDict()
-        by_id.setdefault(said.pop("id"), []).append(said)
-    failed = sorted((row["error"], row["command"]) for row in failed_trials(outcomes).collect())
-    outcomes.unpersist()
-    return [[Line(point=point.swept, **said) for said in by_id.get(point_id(point), [])] for point in points], failed
+    failed: list[tuple[str, str]] = []
+    for row in dict.fromkeys(point.spec.row for point in points):
+        alike = [point for point in points if point.spec.row is row]
+        outcomes = read_outcomes(spark, folder, alike, row).cache()
+        for said in summarised(averaged_per_run(measures_of(outcomes, row))).collect():
+            line = said.asDict()
+            by_id.setdefault(line.pop("id"), []).append(line)
+        failed += [(said["error"], said["command"]) for said in failed_trials(outcomes).collect()]
+        outcomes.unpersist()
+    for lines in by_id.values():
+        lines.sort(key=lambda line: (line["group"], line["metric"]))
+    told = [[Line(point=point.swept, **line) for line in by_id.get(point_id(point), [])] for point in points]
+    return told, sorted(failed)
 
 
 def write_csv(path: Path, lines: Sequence[Line]) -> None:

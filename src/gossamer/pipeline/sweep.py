@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk, chunks, task_count
-from gossamer.lab.trial import Outcome, point_id, run_or_report
+from gossamer.lab.trial import point_id, run_or_report
 from gossamer.pipeline.schemas import arrow_schema
 
 OUTCOMES = "outcomes"
@@ -64,9 +64,9 @@ def written_trials(folder: Path) -> int:
     return sum(int(part.name.split("-")[1]) for part in folder.glob("part-*.parquet"))
 
 
-def write_part(folder: Path, outcomes: Sequence[Outcome], trials: int) -> None:
-    """Writes finished trials under a name nobody reads, then shows them all at once."""
-    schema = arrow_schema(Outcome)
+def write_part(folder: Path, outcomes: Sequence[Struct], trials: int) -> None:
+    """Writes finished trials, all of one kind, under a name nobody reads, then shows them all at once."""
+    schema = arrow_schema(type(outcomes[0]))
     table = pa.Table.from_pylist([msgspec.structs.asdict(outcome) for outcome in outcomes], schema=schema)
     name = f"part-{trials}-{uuid.uuid4().hex}.parquet"
     pq.write_table(table, folder / f".{name}", compression="zstd")

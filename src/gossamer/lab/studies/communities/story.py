@@ -1,11 +1,13 @@
-"""One trial told round by round: who heard of the event, and when."""
+"""One trial of communities told round by round: who heard of the event, and when."""
 
 import numpy as np
 from msgspec import Struct
 
 from gossamer.fast import engine as fast
 from gossamer.lab.grid import Point
-from gossamer.lab.trial import Outcome, run_trials, seed_of
+from gossamer.lab.rows import Outcome
+from gossamer.lab.studies.communities.tables import Communities
+from gossamer.lab.trial import run_trials, seed_of
 from gossamer.parts.infection import DEAD, FRESH
 from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
@@ -24,6 +26,7 @@ class Story(Struct, frozen=True):
 def tell(point: Point, run: int, source: str) -> Story:
     """Runs one trial and keeps when each process heard of its first event."""
     spec = point.spec
+    assert isinstance(spec, Communities)
     setting = spec.setting()
     threads = fast.threads_for(setting.processes)
     publication = spec.publications()[0]

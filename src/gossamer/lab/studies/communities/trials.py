@@ -1,0 +1,111 @@
+"""Runs of a study of communities, with any of its engines, and what they cost."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+from gossamer.core.setting import Publication, Setting
+from gossamer.core.tally import COLUMNS, REACHED
+from gossamer.fast import engine as fast
+from gossamer.lab.studies.communities.tables import Communities
+from gossamer.protocols import CATALOGUE
+from gossamer.sim import engine as sim
+from gossamer.sim.dynamic import Told, Town
+
+KERNEL_S_PER_MESSAGE = 10e-9
+MACHINE_S_PER_MESSAGE = 12e-6
+WORLD_S_PER_PROCESS_AND_S = 0.6e-3
+S_PER_TRIAL = 30e-6
+"Reckoned costs, from `make bench`; only the cutting depends on them, never a result."
+NOTHING: dict[str, Any] = {
+    "event": 0, "home": False, "climbs": False, "size": 0, "live": 0, "reached": 0, "sent_intra": 0, "sent_up": 0,
+    "arrived": None, "arrived_up": 0, "parasites": 0, "rounds_last": None, "memory": 0.0,
+}  # fmt: skip
+"What a trial that could not be run did."
+
+
+class Ran(NamedTuple):
+    """One event of one run: a row and a memory figure per community."""
+
+    publication: Publication
+    position: int
+    "Which of the asked runs."
+    rows: Sequence[Sequence[int]]
+    memory: Sequence[float]
+
+
+def _kernel(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    kernel = str(CATALOGUE[spec.experiment.protocol].kernel)
+    memory = import_module(kernel).memory(setting)
+    for publication in spec.publications():
+        counts: list[list[list[int]]] = fast.tallies(kernel, setting, publication, seeds, threads).tolist()
+        yield from (Ran(publication, position, rows, memory) for position, rows in enumerate(counts))
+
+
+def _machine(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    protocol = CATALOGUE[spec.experiment.protocol]
+    memory = import_module(str(protocol.kernel)).memory(setting)
+    for publication in spec.publications():
+        for position, seed in enumerate(seeds):
+            yield Ran(publication, position, sim.spread(protocol, setting, publication, seed).rows, memory)
+
+
+def _world(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    publications = spec.publications()
+    nobody = Told(len(setting.communities))
+    for position, seed in enumerate(seeds):
+        events = Town(setting, spec.world, seed).run(publications)
+        for publication in publications:
+            told = events.get(publication.sequence, nobody)
+            yield Ran(publication, position, told.rows, told.memory)
+
+
+ENGINES = {"kernel": _kernel, "machine": _machine, "world": _world}
+
+
+def run(spec: Communities, seeds: Sequence[int], threads: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A row per run, event and community: which of the seeds it is of, and what it says."""
+    setting = spec.setting()
+    counted = spec.experiment.engine != "kernel" or setting.processes <= fast.COUNT_ARRIVALS_UP_TO
+    for ran in ENGINES[spec.experiment.engine](spec, setting, seeds, threads):
+        for index, (community, row) in enumerate(zip(setting.communities, ran.rows, strict=True)):
+            said: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
+            if not counted:
+                said["arrived"] = None
+            if row[REACHED] == 0:
+                said["rounds_last"] = None
+            said |= {
+                "event": ran.publication.sequence,
+                "group": community.topic,
+                "home": index == ran.publication.home,
+                "climbs": bool(community.supers),
+                "size": community.size,
+                "memory": ran.memory[index],
+            }
+            yield ran.position, said
+
+
+def messages_expected(spec: Communities) -> int:
+    """Messages one trial sends when everybody is reached: what its cost is reckoned from."""
+    setting = spec.setting()
+    picks: int = import_module(str(CATALOGUE[spec.experiment.protocol].kernel)).picks(setting)
+    return setting.processes * picks * spec.publish.events
+
+
+def trial_s(spec: Communities) -> float:
+    """About how long one trial takes on one core."""
+    engine = spec.experiment.engine
+    per_message = KERNEL_S_PER_MESSAGE if engine == "kernel" else MACHINE_S_PER_MESSAGE
+    living_s = lived_s(spec) * WORLD_S_PER_PROCESS_AND_S if engine == "world" else 0.0
+    return S_PER_TRIAL + messages_expected(spec) * per_message + living_s
+
+
+def lived_s(spec: Communities) -> float:
+    """Simulated seconds of all processes of a world together: membership costs even when nothing is published."""
+    world = spec.world
+    return (world.warmup_s + spec.publish.events * world.every_s + world.settle_s) * spec.setting().processes
+
+
+def memory_bytes(spec: Communities) -> int:
+    """A kernel keeps one byte per process, a machine some kilobytes."""
+    return spec.setting().processes * (1 if spec.experiment.engine == "kernel" else 6_000) + 1_000_000
