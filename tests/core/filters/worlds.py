@@ -4,7 +4,9 @@ The meaning of a filter is written down here a second time, as plainly as can be
 
 import itertools
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import reduce
+from operator import and_, or_
 from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
@@ -14,14 +16,38 @@ Tree: TypeAlias = tuple[Any, ...]
 
 NUMBERS = [0, 1, 1.5, 2, 3]
 TEXTS = ["", "a", "ab", "b", "ba", "bab"]
-VALUES: list[Any] = [None, False, True, 0, 0.5, 1, 1.5, 2, 2.5, 3, -1, "", "a", "ab", "aba", "b", "ba", "bab", "c"]
-"What an attribute can be in the small world: all constants, something between any two of them, and None for missing."
+LONGER = ["".join(letters) for length in range(5) for letters in itertools.product("ab", repeat=length)]
+X: list[Any] = [None, False, True, -1, 0, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, *LONGER, "a!", "b!", "ba!", "c"]
+Y: list[Any] = [
+    None,
+    False,
+    True,
+    -1,
+    0,
+    0.5,
+    1,
+    1.5,
+    2,
+    3,
+    4,
+    "",
+    "a",
+    "aa",
+    "ab",
+    "abab",
+    "b",
+    "b!",
+    "ba",
+    "bab",
+    "c",
+]
+"What the attributes can be: all constants, something between any two of them, and None for missing."
 NAMES = ["x", "y"]
 
 WORLD: list[Attributes] = [
-    {name: value for name, value in zip(NAMES, values) if value is not None}
-    for values in itertools.product(VALUES, repeat=len(NAMES))
+    {name: value for name, value in zip(NAMES, values) if value is not None} for values in itertools.product(X, Y)
 ]
+EVERY = (1 << len(WORLD)) - 1
 
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 PATTERNS = ["startswith", "endswith", "contains"]
@@ -150,7 +176,24 @@ def compared(how: str, value: Any, other: Any) -> bool:
 
 def met(tree: Tree) -> int:
     """The events of the world that a filter wants, one bit each."""
-    return sum(1 << at for at, attributes in enumerate(WORLD) if meets(tree, attributes))
+    match tree:
+        case ("and", *parts):
+            return reduce(and_, map(met, parts))
+        case ("or", *parts):
+            return reduce(or_, map(met, parts))
+        case ("not", part):
+            return EVERY & ~met(part)
+    said = text(tree)  # not the tree: 1 and True are equal
+    if said not in KNOWN:
+        KNOWN[said] = bits(lambda attributes: meets(tree, attributes))
+    return KNOWN[said]
+
+
+KNOWN: dict[str, int] = {}
+
+
+def bits(wants: Callable[[Attributes], bool]) -> int:
+    return int("".join("01"[wants(attributes)] for attributes in reversed(WORLD)), 2)
 
 
 def pairs(seed: int, count: int, depth: int) -> Iterator[tuple[Tree, Tree]]:

@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from typing import NamedTuple
 
 from gossamer.core.filters.shares import Shares
-from gossamer.core.filters.terms import TERMS_MAX, Term, apart, simplified, term_text, weight
+from gossamer.core.filters.terms import TERMS_MAX, Term, apart, covers, simplified, term_text, weight
 from gossamer.core.filters.values import ANYTHING, Values
 from gossamer.core.filters.widening import lighter, merged
 
@@ -31,14 +31,13 @@ class Step(NamedTuple):
 
 def condensed(terms: Sequence[Term], size: int) -> list[Term]:
     """Terms that cover all the given ones and say no more than `size` values, intervals and patterns."""
-    kept = list({term_text(term): term for term in terms}.values())
+    by_text = {term_text(term): term for term in terms}
+    kept = [by_text[text] for text in sorted(by_text)]  # whatever their order was, the result is the same
     shares = Shares(kept)
     while len(kept) > PAIRS_MAX and not _fits(kept, size):
-        kept = _halved(kept, shares)
-    kept = apart(kept) if len(kept) <= TERMS_MAX else kept
-    while not _fits(kept, size):
-        step = min(_steps(kept, size, shares), key=lambda step: (step.price, step.gone))
-        kept = apart([*(term for at, term in enumerate(kept) if at not in step.gone), step.made])
+        kept = _halved(kept, size, shares)
+    if not _fits(kept, size):
+        kept = Search(apart(kept), size, shares).result()
     return simplified(kept)
 
 
@@ -46,13 +45,13 @@ def _fits(terms: Sequence[Term], size: int) -> bool:
     return len(terms) <= TERMS_MAX and weight(terms) <= size
 
 
-def _halved(terms: list[Term], shares: Shares) -> list[Term]:
+def _halved(terms: list[Term], size: int, shares: Shares) -> list[Term]:
     """Neighbours become one, the cheapest first, until every second term is gone or few enough are left."""
     lost = {at: shares.of_term(term) for at, term in enumerate(terms)}
     offers: dict[tuple[int, int], tuple[float, Term]] = {}
     for pair in _neighbours(terms):
         if pair not in offers:
-            made = merged(terms[pair[0]], terms[pair[1]], shares)
+            made = merged(terms[pair[0]], terms[pair[1]], size, shares)
             offers[pair] = (shares.of_term(made) - lost[pair[0]] - lost[pair[1]], made)
     gone: dict[int, None] = {}
     made_now: list[Term] = []
@@ -85,30 +84,60 @@ def _place(wanted: Values | None) -> tuple[object, ...]:
     return (3, wanted.missing, wanted.bools)
 
 
-def _steps(terms: list[Term], size: int, shares: Shares) -> Iterator[Step]:
-    known = [shares.of_term(term) for term in terms]
-    surplus = max(1, weight(terms) - size)
-    for one, other in combinations(range(len(terms)), 2):
-        made = merged(terms[one], terms[other], shares)
-        saved = weight([terms[one], terms[other]]) - weight([made])
-        loss = shares.of_term(made) - known[one] - known[other]
-        if saved > 0 or len(terms) > TERMS_MAX:
-            yield Step(loss / max(saved, 0.5), (one, other), made)
-    for at, term in enumerate(terms):
-        for name, wanted in term.items():
-            yield from _lightened(term, at, name, wanted, surplus, known[at], shares)
+class Search:
+    """Takes the cheapest step until the terms fit. What a step would cost is worked out once."""
 
+    def __init__(self, terms: list[Term], size: int, shares: Shares) -> None:
+        self.terms = dict(enumerate(terms))
+        self.size, self.shares = size, shares
+        self._shares = {at: shares.of_term(term) for at, term in self.terms.items()}
+        self._pairs: dict[tuple[int, int], Step | None] = {}
+        self._single: dict[tuple[int, str, int], list[Step]] = {}
+        self._next = len(terms)
 
-def _lightened(
-    term: Term, at: int, name: str, wanted: Values, surplus: int, known: float, shares: Shares
-) -> Iterator[Step]:
-    """One attribute said shorter, or not at all."""
-    without = {each: values for each, values in term.items() if each != name}
-    loss = shares.of_term(without) - known
-    yield Step(loss / wanted.weight(), (at,), without)
-    if wanted.weight() > 1:
-        less = lighter(name, wanted, max(1, min(surplus, wanted.weight()) // 2), shares)
-        saved = wanted.weight() - less.weight()
-        if saved > 0 and less != ANYTHING:
-            made = {**without, name: less}
-            yield Step((shares.of_term(made) - known) / saved, (at,), made)
+    def result(self) -> list[Term]:
+        while not _fits(list(self.terms.values()), self.size):
+            self._take(min(self._steps(), key=lambda step: (step.price, step.gone)))
+        return list(self.terms.values())
+
+    def _take(self, step: Step) -> None:
+        """Terms that the new one covers go too."""
+        left = {at: term for at, term in self.terms.items() if at not in step.gone and not covers(step.made, term)}
+        if not any(covers(term, step.made) for term in left.values()):
+            left[self._next] = step.made
+            self._shares[self._next] = self.shares.of_term(step.made)
+            self._next += 1
+        self.terms = left
+
+    def _steps(self) -> Iterator[Step]:
+        surplus = max(1, weight(list(self.terms.values())) - self.size)
+        for pair in combinations(self.terms, 2):
+            if pair not in self._pairs:
+                self._pairs[pair] = self._merge(*pair)
+            step = self._pairs[pair]
+            if step is not None:
+                yield step
+        for at, term in self.terms.items():
+            for name, wanted in term.items():
+                less = max(1, min(surplus, wanted.weight()) // 2)
+                if (at, name, less) not in self._single:
+                    self._single[at, name, less] = list(self._lighten(at, name, less))
+                yield from self._single[at, name, less]
+
+    def _merge(self, one: int, other: int) -> Step | None:
+        """Two terms as one, if that is shorter."""
+        made = merged(self.terms[one], self.terms[other], self.size, self.shares)
+        saved = weight([self.terms[one], self.terms[other]]) - weight([made])
+        loss = self.shares.of_term(made) - self._shares[one] - self._shares[other]
+        return Step(loss / saved, (one, other), made) if saved > 0 else None
+
+    def _lighten(self, at: int, name: str, less: int) -> Iterator[Step]:
+        """One attribute not asked for, or said shorter."""
+        term, wanted = self.terms[at], self.terms[at][name]
+        without = {each: values for each, values in term.items() if each != name}
+        yield Step((self.shares.of_term(without) - self._shares[at]) / wanted.weight(), (at,), without)
+        shorter = lighter(name, wanted, less, self.shares)
+        saved = wanted.weight() - shorter.weight()
+        if saved > 0 and shorter != ANYTHING:
+            made = {**without, name: shorter}
+            yield Step((self.shares.of_term(made) - self._shares[at]) / saved, (at,), made)

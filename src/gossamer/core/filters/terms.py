@@ -80,6 +80,8 @@ def leftover(term: Term, less: Term) -> list[Term]:
 
 def simplified(terms: Sequence[Term]) -> list[Term]:
     """Fewer terms that say the same, in one order: no term covered by another, none that differ in one attribute."""
+    if len(terms) < 2:
+        return list(terms)
     kept = sorted(terms, key=term_text)
     while True:
         before = len(kept)

@@ -109,8 +109,8 @@ def _either(one: Values, other: Values) -> Values:
 
 
 def _joined(kind: type[All] | type[Any], parts: Sequence[Node], drop: Node) -> Node:
-    kept = sorted(dict.fromkeys(part for part in parts if part != drop), key=node_text)
-    return kept[0] if len(kept) == 1 else kind(tuple(kept))
+    kept = list(dict.fromkeys(part for part in parts if part != drop))
+    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=node_text)))
 
 
 def node_text(node: Node) -> str:

@@ -7,16 +7,18 @@ from gossamer.core.filters.terms import Term
 from gossamer.core.filters.values import ANYTHING, Values
 
 
-def merged(one: Term, other: Term, shares: Shares) -> Term:
+def merged(one: Term, other: Term, size: int, shares: Shares) -> Term:
     """A term around both: what only one of them asks is not asked any more, and ranges do not become many."""
     found = {}
     for name in one:
         if name in other:
             wanted = values.around(one[name], other[name])
-            if wanted.numbers.points() is None:
-                pieces = max(1, one[name].numbers.weight(), other[name].numbers.weight())
-                numbers = filled(name, wanted.numbers, pieces, shares)
-                wanted = values.made(wanted.missing, wanted.bools, numbers, wanted.texts, wanted.musts, wanted.nots)
+            most = max(1, one[name].numbers.weight(), other[name].numbers.weight())
+            pieces = size if wanted.numbers.points() is not None else min(size, most)
+            numbers = filled(name, wanted.numbers, pieces, shares)
+            texts = filled(name, wanted.texts, size, shares)
+            if (numbers, texts) != (wanted.numbers, wanted.texts):
+                wanted = values.made(wanted.missing, wanted.bools, numbers, texts, wanted.musts, wanted.nots)
             if wanted != ANYTHING:
                 found[name] = wanted
     return found
@@ -24,11 +26,10 @@ def merged(one: Term, other: Term, shares: Shares) -> Term:
 
 def filled(name: str, within: Spans, pieces: int, shares: Shares) -> Spans:
     """The set with its cheapest gaps filled, until no more than so many pieces are left."""
-    start = 0 if not within.inside else -1
-    gaps = [(at, at + 1) for at in range(start + 1, len(within.cuts) - 1, 2)]
     surplus = within.weight() - max(pieces, 1)
     if surplus <= 0:
         return within
+    gaps = [(at, at + 1) for at in range(0 if within.inside else 1, len(within.cuts) - 1, 2)]
     gaps.sort(key=lambda gap: (*shares.of_gap(name, within.cuts[gap[0]], within.cuts[gap[1]]), gap))
     gone = {at for gap in gaps[:surplus] for at in gap}
     return Spans(within.inside, tuple(cut for at, cut in enumerate(within.cuts) if at not in gone))

@@ -1,0 +1,188 @@
+"""The language: what can be said, how it is written back, and what is said about mistakes."""
+
+import random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.filters.worlds import Tree, text, trees
+from gossamer.core.errors import Misuse
+from gossamer.core.filters import EVERYTHING, Filter, parse
+
+EXAMPLES = [
+    (
+        'symbol in ("IBM", "SAP") and price > 100 and not halted',
+        'not halted and price > 100 and symbol in ("IBM", "SAP")',
+    ),
+    ("100 <= price and price < 200", "100 <= price < 200"),
+    ("200 > price >= 100", "100 <= price < 200"),
+    ("price == 1 or price == 2.0", "price in (1, 2)"),
+    ("price > 1 and price > 5", "price > 5"),
+    ("price != 5 and price > 3", "price > 3 and price != 5"),
+    ("not not halted", "halted"),
+    ("halted == true", "halted"),
+    ("true == halted", "halted"),
+    ("halted != true", "halted == false"),
+    ("a and (b or a)", "a"),
+    ("not (a and b)", "not a or not b"),
+    ("has a and not has a", "false"),
+    ("a is text or a is number or a is bool", "has a"),
+    ('name startswith "ab" and name contains "a"', 'name startswith "ab"'),
+    ('name >= "ab" and name < "ac"', 'name startswith "ab"'),
+    ('name endswith "xy" and not name contains "z"', 'name endswith "xy" and not name contains "z"'),
+    ('name contains ""', "name is text"),
+    ("name == 'it''s'", None),
+    (r"name == 'it\'s'", 'name == "it\'s"'),
+    (r'name == "\x41\u0042\U00000043\n\\"', r'name == "ABC\n\\"'),
+    ("`odd name` == 1 and `in` == 2", "`in` == 2 and `odd name` == 1"),
+    ("größe > 1", "`größe` > 1"),
+    ("a.b == -1.50e2", "a.b == -150"),
+    ("x == -0.0", "x == 0"),
+    ("x not in (1, 'a')", 'has x and not x is bool and not x == 1 and not x == "a"'),
+    ("x in (1, 'a', true,)", 'x in (true, 1, "a")'),
+]
+
+
+@pytest.mark.parametrize(("given", "canonical"), EXAMPLES)
+def test_a_filter_has_one_form_and_that_form_means_the_same(given: str, canonical: str | None) -> None:
+    if canonical is None:
+        with pytest.raises(Misuse):
+            parse(given)
+    else:
+        assert parse(given).text == str(parse(given)) == canonical
+        assert parse(canonical) == parse(given)
+
+
+@pytest.mark.parametrize(
+    ("text", "at", "said"),
+    [
+        ("a = 1", 3, "write == for equal"),
+        ("a == ", 5, "expected a number"),
+        ("a and b c", 9, "expected a comparison"),
+        ("a &&b", 3, "write and"),
+        ("(a or b", 8, "expected )"),
+        ("", 1, "an attribute"),
+        ("x < true", 3, "no order"),
+        ("1 < x > 3", 7, "a range is written"),
+        ("1 == x == 1", 8, "a range is written"),
+        ('x == "abc', 6, 'no closing "'),
+        (r'x == "a\q"', 8, "for a backslash"),
+        (r'x == "\UFFFFFFFF"', 7, "for a backslash"),
+        ("x > 1e999", 5, "too large"),
+        ("x == 18446744073709551616", 6, "between -2^63 and 2^64 - 1"),
+        (f"x == {'9' * 8000}", 6, "between -2^63 and 2^64 - 1"),
+        ("x is price", 6, "expected number, text or bool"),
+        ("x in ()", 7, "expected a number"),
+        ("x startswith 5", 14, "expected a text"),
+        ("a and\n  b == €", 14, "means nothing here"),
+        ("(" * 33 + "a" + ")" * 33, 1, "nested more than 32 deep"),
+        ("a" * 256 + " > 1", 1, "at most 255"),
+    ],
+)
+def test_an_error_points_at_the_character(text: str, at: int, said: str) -> None:
+    with pytest.raises(Misuse) as wrong:
+        parse(text)
+    sentence, line, caret = str(wrong.value).split("\n")
+    assert f"character {at}:" in sentence
+    assert said in sentence
+    if at <= len(text) and text[at - 1] != "\n":
+        assert line[caret.index("^")] == text[at - 1]
+
+
+def test_a_text_may_be_long_but_not_endless() -> None:
+    assert parse(" or ".join(f"x == {number}" for number in range(600))).matches({"x": 599})
+    with pytest.raises(Misuse, match="8192"):
+        parse("a" * 8193)
+    with pytest.raises(Misuse, match="written out"):
+        parse('x == "' + "\u200b" * 8000 + '"')
+
+
+def test_equal_filters_have_equal_signatures_in_every_process() -> None:
+    assert parse("a > 1 and b").signature == parse("b and a > 1.0").signature == 0x4B8B5CFF5FC925F4
+    assert parse("a > 1").signature != parse("a >= 1").signature
+    assert {parse("a > 1"), parse("(a > 1)")} == {parse("a > 1")}
+    assert parse("true") == EVERYTHING
+    assert parse("a") != "a"
+
+
+@given(trees)
+def test_what_is_written_reads_back_as_the_same(tree: Tree) -> None:
+    made = parse(text(tree))
+    assert parse(made.text) == made
+    assert parse(made.text).signature == made.signature
+
+
+@given(st.text(), st.text(min_size=1))
+def test_any_text_and_any_name_can_be_asked_for(value: str, name: str) -> None:
+    quoted = "".join(f"\\U{ord(letter):08x}" for letter in value)
+    called = "".join(f"\\U{ord(letter):08x}" for letter in name)
+    made = parse(f'`{called}` == "{quoted}"')
+    assert parse(made.text) == made
+    assert made.matches({name: value})
+    assert not made.matches({name: value + "x"})
+
+
+@given(st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False))
+def test_any_number_reads_back_as_the_same(value: float) -> None:
+    made = parse(f"x == {value!r}")
+    assert parse(made.text) == made
+    assert made.matches({"x": value})
+
+
+def refused_or_read(text: str) -> Filter | None:
+    """Whatever the text: a filter that reads back as itself, or one clear error."""
+    try:
+        made = parse.__wrapped__(text)
+    except Misuse:
+        return None
+    assert parse.__wrapped__(made.text) == made
+    return made
+
+
+@given(st.text(max_size=200))
+def test_random_text_is_read_or_refused(text: str) -> None:
+    refused_or_read(text)
+
+
+PIECES = [
+    *("and", "or", "not", "in", "is", "has", "true", "false", "startswith", "endswith", "contains", "number"),
+    *(
+        "(",
+        ")",
+        ",",
+        "==",
+        "!=",
+        "<",
+        "<=",
+        ">",
+        ">=",
+        "=",
+        "x",
+        "y",
+        "`z`",
+        "1",
+        "-1.5",
+        "1e400",
+        "9" * 30,
+        '"a"',
+        "'",
+    ),
+    *("\\", "\ud800", "\U0010ffff", "é", "\0", " ", "\n"),
+]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=40))
+def test_random_words_are_read_or_refused(words: list[str]) -> None:
+    refused_or_read(" ".join(words))
+
+
+@given(trees, st.integers(0, 2**32))
+def test_a_filter_with_letters_changed_is_read_or_refused(tree: Tree, seed: int) -> None:
+    draws = random.Random(seed)
+    letters = list(text(tree))
+    for _ in range(draws.randint(1, 4)):
+        at = draws.randrange(len(letters))
+        letters[at : at + draws.randint(0, 2)] = draws.choice([*PIECES, draws.choice(letters or ["x"])])
+        letters = letters or ["x"]
+    refused_or_read("".join(letters))

@@ -1,0 +1,189 @@
+"""Covering, merging and condensing, against a world small enough to try everything."""
+
+import random
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.filters.worlds import Tree, bits, drawn_tree, met, pairs, text, trees
+from gossamer.core.errors import Misuse
+from gossamer.core.filters import EVERYTHING, Filter, condense, parse
+
+COVERED = [
+    ("price > 5", "price > 6"),
+    ("price > 5", "price == 6"),
+    ("price > 5", "6 <= price < 7 and halted"),
+    ("a or b", "b"),
+    ("has a", "a is text"),
+    ("a is text", 'a contains "x"'),
+    ("not a == 1", "a == 2"),
+    ("not a == 1", 'a == "1"'),
+    ("not a == 1", "not has a"),
+    ('a contains "b"', 'a contains "abc"'),
+    ('a contains "b"', 'a endswith "abc"'),
+    ('a contains "b"', 'a startswith "abc"'),
+    ('a contains "b"', 'a in ("abc", "b")'),
+    ('a endswith "c"', 'a endswith "abc"'),
+    ('a startswith "a"', 'a startswith "abc"'),
+    ('a > "a"', 'a startswith "abc"'),
+    ('not a endswith "c"', 'a endswith "b"'),
+    ('not a contains "abc"', 'a is text and not a contains "b"'),
+    ("x < 5 and y or x >= 5 or not y", "x is number"),
+    ("0 <= x < 6 and y == 1 or 4 <= x < 9 and y == 1", "3 < x < 8 and y == 1"),
+    ("true", "false"),
+]
+
+
+@pytest.mark.parametrize(("wide", "narrow"), COVERED)
+def test_a_wider_filter_covers_a_narrower_one_and_not_the_reverse(wide: str, narrow: str) -> None:
+    assert parse(wide).covers(parse(narrow))
+    assert not parse(narrow).covers(parse(wide))
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("x < 5 or x >= 5", "x is number"),
+        ('x contains "a" or not x contains "a"', "true"),
+        ("a or not a and b", "a or b"),
+    ],
+)
+def test_filters_that_mean_the_same_cover_each_other(one: str, other: str) -> None:
+    assert parse(one).covers(parse(other))
+    assert parse(other).covers(parse(one))
+
+
+def entangled(count: int) -> str:
+    return " and ".join(f"(a{number} == 1 or b{number} == 1)" for number in range(count))
+
+
+def test_a_filter_too_entangled_to_multiply_out_is_still_matched_and_covered() -> None:
+    filtered = parse(entangled(20))
+    assert not filtered.exact
+    assert parse(filtered.text) == filtered
+    assert filtered.matches({"ab"[number % 2] + str(number): 1 for number in range(20)})
+    assert not filtered.matches({f"a{number}": 1 for number in range(19)})
+    assert parse("a0 == 1 or b0 == 1").covers(filtered)
+    assert filtered.covers(filtered)
+    assert EVERYTHING.covers(filtered)
+    assert not filtered.covers(EVERYTHING)
+    assert condense([filtered, parse("false")], 8).covers(filtered)
+
+
+class Tally:
+    """What came of many pairs."""
+
+    def __init__(self) -> None:
+        self.pairs = self.covered = self.unseen = 0
+
+    def judge(self, one: Tree, other: Tree, size: int) -> None:
+        self.pairs += 1
+        first, second = parse.__wrapped__(text(one)), parse.__wrapped__(text(other))
+        wanted = met(one), met(other)
+        assert (bits(first.matches), bits(second.matches)) == wanted
+        for wide, narrow, missed in ((first, second, wanted[1] & ~wanted[0]), (second, first, wanted[0] & ~wanted[1])):
+            said = wide.covers(narrow)
+            assert not (said and missed), f"{wide} does not cover {narrow}"
+            self.covered += not missed
+            self.unseen += not missed and not said
+        merged = first.merge(second, size)
+        assert not (wanted[0] | wanted[1]) & ~bits(merged.matches), f"{merged} is narrower than {first} or {second}"
+        assert merged.size <= size
+        assert parse.__wrapped__(merged.text) == merged
+
+
+def judged(count: int, depth: int, seed: int) -> Tally:
+    tally = Tally()
+    for number, (one, other) in enumerate(pairs(seed, count, depth)):
+        tally.judge(one, other, size=(1, 2, 3, 5, 8, 16)[number % 6])
+    print(
+        f"{tally.pairs} pairs, {tally.covered} covered, "
+        f"of these {tally.unseen} ({tally.unseen / tally.covered:.2%}) not seen to be"
+    )
+    return tally
+
+
+def test_no_answer_is_unsound_and_few_are_incomplete() -> None:
+    tally = judged(600, depth=3, seed=1)
+    assert tally.covered > 300
+    assert tally.unseen <= 0.02 * tally.covered
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_no_answer_is_unsound_among_very_many(depth: int) -> None:
+    tally = judged(26_000, depth, seed=100 + depth)
+    assert tally.unseen <= 0.02 * tally.covered
+
+
+@given(st.lists(trees, min_size=1, max_size=30), st.integers(1, 40))
+def test_a_condensed_filter_covers_all_it_was_made_of_and_keeps_its_size(given: Sequence[Tree], size: int) -> None:
+    filters = [parse(text(tree)) for tree in given]
+    whole = condense(filters, size)
+    everything = 0
+    for tree in given:
+        everything |= met(tree)
+    assert not everything & ~bits(whole.matches)
+    assert whole.size <= size
+    assert len(whole.terms) <= max(1, size)
+    assert parse(whole.text) == whole
+
+
+def test_condensing_keeps_what_it_can() -> None:
+    stocks = [parse(f'symbol == "S{number}" and {number} <= price < {number + 5}') for number in range(10)]
+    assert condense(stocks, 20) == condense(reversed(stocks), 20)
+    assert condense(stocks, 30).matches({"symbol": "S3", "price": 4})
+    assert not condense(stocks, 30).matches({"symbol": "S3", "price": 9})
+    assert not condense(stocks, 11).matches({"symbol": "T", "price": 4})
+    assert condense([], 5) == parse("false")
+    assert condense([parse("a"), parse("not a")], 5) == EVERYTHING
+
+
+def test_condensing_very_many_is_no_square_of_work() -> None:
+    many = [parse(f'symbol == "S{number % 700}" and {number} <= price < {number + 5}') for number in range(3000)]
+    whole = condense(many, 16)
+    assert whole.size <= 16
+    assert all(whole.covers(each) for each in many)
+    assert whole != EVERYTHING
+
+
+def test_long_texts_are_merged_into_something_that_can_still_be_sent() -> None:
+    long = [parse(f'x == "{letter * 4000}"') for letter in "abc"]
+    whole = condense(long, 100)
+    assert parse(whole.text) == whole
+    assert all(whole.covers(each) for each in long)
+
+
+def test_a_size_of_nothing_is_refused() -> None:
+    with pytest.raises(Misuse, match="at least 1"):
+        condense([parse("a")], 0)
+
+
+def hard(draws: random.Random, count: int) -> Filter:
+    """As many conditions as fit into a text, joined at random."""
+    parts = [text(drawn_tree(draws, 1)) for _ in range(count)]
+    return parse(" ".join(part + draws.choice([" and", " or"]) for part in parts) + " x")
+
+
+def test_long_filters_are_compared_without_blowing_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts the sets that are held against each other: bounded, however the conditions are joined."""
+    from gossamer.core.filters.values import Values
+
+    asked = 0
+    within = Values.within
+
+    def counted(self: Values, wide: Values) -> bool:
+        nonlocal asked
+        asked += 1
+        return within(self, wide)
+
+    monkeypatch.setattr(Values, "within", counted)
+    draws = random.Random(7)
+    filters = [hard(draws, 150) for _ in range(6)]
+    for one in filters:
+        for other in filters:
+            one.covers(other)
+            one.merge(other, 16)
+    assert asked < 500_000
