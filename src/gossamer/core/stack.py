@@ -78,7 +78,7 @@ class Layer:
     def tuned(self, topic: Topic, params: Struct) -> None:
         """Parameters changed."""
 
-    def known(self, peer: Peer, events: Sequence[EventId]) -> None:
+    def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
         """A peer sent copies of events this node already has."""
 
     def interest_changed(self) -> None:
@@ -156,7 +156,7 @@ class Stack:
             self.publish(given.event, given.join)  # type: ignore[union-attr]
         elif kind is machine.Known:
             for layer in self.layers:
-                layer.known(given.peer, given.events)  # type: ignore[union-attr]
+                layer.repeated(given.peer, given.events)  # type: ignore[union-attr]
         else:
             self._told(given)
             self.era += 1
