@@ -1,21 +1,32 @@
 """Nodes put together from several protocols. The one place that may know more than one of them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
+from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.parts.seen import Seen
+from gossamer.parts.tree import Tree
 from gossamer.protocols.camcast import messages as camcast_messages
 from gossamer.protocols.camcast.handover import Handover
 from gossamer.protocols.camcast.layer import Camcast
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.messages import Carry, Contacts
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.dispatch import messages as dispatch_messages
+from gossamer.protocols.dispatch.community import Community, OneCommunity
+from gossamer.protocols.dispatch.layer import Dispatch, fill
+from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell
+from gossamer.protocols.dispatch.params import Params as DispatchParams
+from gossamer.protocols.recovery import messages as recovery_messages
+from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Lost, Want
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp import messages as scamp_messages
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
@@ -29,14 +40,23 @@ DYNAMIC_MESSAGES: tuple[type[Struct], ...] = (
     *get_args(search_messages.Message),
     *get_args(scamp_messages.Message),
     *get_args(camcast_messages.Message),
+    *get_args(recovery_messages.Message),
 )
 "What a dynamic node hears: the types its codec must speak."
 
+DISPATCH_MESSAGES: tuple[type[Struct], ...] = (
+    *get_args(search_messages.Message),
+    *get_args(scamp_messages.Message),
+    *get_args(dispatch_messages.Message),
+)
+"What a dispatcher hears."
 
 MEMBERS_ONLY: tuple[type[Struct], ...] = (
     *search_messages.MEMBERS_ONLY,
     *scamp_messages.MEMBERS_ONLY,
     *camcast_messages.MEMBERS_ONLY,
+    *recovery_messages.MEMBERS_ONLY,
+    *dispatch_messages.MEMBERS_ONLY,
 )
 "Messages that only a process that may read the topic they are about may say."
 
@@ -52,10 +72,12 @@ def dynamic_node(
     scamp: ScampParams | None = None,
     search: SearchParams | None = None,
     spell: Callable[[Topic], str] | None = None,
+    recovery: Callable[[Topic], RecoveryParams] | RecoveryParams | None = None,
 ) -> Stack:
     """A node that finds its communities itself: contacts by search, members by SCAMP, links and spread by CAMCAST.
 
-    `spell` says how topics stand in requests that strangers pass on; all nodes of a network must spell alike."""
+    `spell` says how topics stand in requests that strangers pass on; all nodes of a network must spell alike.
+    `recovery` says how what is lost is found again, topic by topic; None: not at all."""
     node = Stack(me, seed, hierarchy or Hierarchy(), Seen())
     finder = Search(node, search or SearchParams(), spell)
     members = Scamp(node, finder, scamp or ScampParams())
@@ -64,6 +86,45 @@ def dynamic_node(
     spread = Camcast(node, members, links, settings)
     members.greets.append(links.greet)
     Handover(node, links)
+    if recovery is not None:
+        Recovery(node, spread, recovery if callable(recovery) else lambda topic: recovery)
+    return node
+
+
+def dispatch_node(
+    me: Peer,
+    seed: int,
+    topic: Topic = ROOT,
+    hierarchy: Hierarchy | None = None,
+    params: DispatchParams | None = None,
+    scamp: ScampParams | None = None,
+    search: SearchParams | None = None,
+    spell: Callable[[Topic], str] | None = None,
+) -> Stack:
+    """A dispatcher that finds the others itself: they are all members of one community, `topic`, whatever their users
+    subscribe to; the tree stands on its SCAMP views, content-based routing on the tree."""
+    settings = params or DispatchParams()
+    node = Stack(me, seed, hierarchy or Hierarchy(), Seen())
+    node.interest = OneCommunity(node.hierarchy, topic)
+    finder = Search(node, search or SearchParams(), spell)
+    members = Scamp(node, finder, scamp or ScampParams())
+    tree = Tree(node, members, settings.pace, Offer, Part)
+    Dispatch(node, settings, tree, topic)
+    Community(node, topic, tree)
+    return node
+
+
+def static_dispatcher(
+    me: Peer,
+    seed: int,
+    neighbours: Mapping[Peer, Sequence[Peer]],
+    subscriptions: Mapping[Peer, Sequence[Pattern]],
+    params: DispatchParams | None = None,
+) -> Stack:
+    """A dispatcher of an experiment: the links of every node are given and make a tree, and so is what the users of
+    each subscribed to; tables are full from the start."""
+    node = Stack(me, seed, Hierarchy(), Seen())
+    fill(Dispatch(node, params or DispatchParams()), neighbours, subscriptions)
     return node
 
 
@@ -105,15 +166,24 @@ def _of_both(message: Any, sender: Peer) -> tuple[Claim, ...]:
     return ((message.topic, message.who), (message.topic, sender))
 
 
+def _of_initiator(message: Ask | Lost, sender: Peer) -> tuple[Claim, ...]:
+    """Whoever asks, and not who passes it on, is going to be sent events."""
+    asked = (message.pattern,) if type(message) is Lost else (each.pattern for each in message.wanted)
+    return tuple(dict.fromkeys((pattern.topic, message.initiator) for pattern in asked))
+
+
 def _of_heir(message: Gone, sender: Peer) -> tuple[Claim, ...]:
     return () if message.instead is None else ((message.topic, message.instead),)
 
 
 _CLAIMS: dict[type[Struct], Callable[[Any, Peer], tuple[Claim, ...]]] = {
-    **dict.fromkeys((Accept, Kept, Beat, Here, Marks), _of_sender),
+    **dict.fromkeys((Accept, Kept, Beat, Here, Marks, Offer), _of_sender),
     **dict.fromkeys((Join, Forward), _of_both),
     Gone: _of_heir,
+    **dict.fromkeys((Lost, Ask), _of_initiator),
+    Want: lambda message, sender: ((message.pattern.topic, sender),),
     Contacts: lambda message, sender: tuple((message.topic, peer) for peer in message.peers),
+    Tell: lambda message, sender: tuple((topic, sender) for topic in dict.fromkeys(each.topic for each in message.add)),
 }
 _NAMES: dict[type[Struct], Callable[[Any], tuple[Peer, ...]]] = {
     **dict.fromkeys((Join, Forward), lambda message: (message.who,)),
@@ -121,5 +191,9 @@ _NAMES: dict[type[Struct], Callable[[Any], tuple[Peer, ...]]] = {
     ReqContact: lambda message: (message.origin,),
     AnsContact: lambda message: message.peers,
     Contacts: lambda message: message.peers,
-    Carry: lambda message: (message.carried.event.id.publisher,),
+    **dict.fromkeys((Carry, Again), lambda message: (message.carried.event.id.publisher,)),
+    **dict.fromkeys((Digest, Lost), lambda message: (message.initiator,)),
+    Ask: lambda message: tuple(dict.fromkeys((message.initiator, message.source, *message.route))),
+    Latest: lambda message: (message.source,),
+    Route: lambda message: (message.carried.event.id.publisher,),
 }
