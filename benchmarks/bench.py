@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from benchmarks.filters import Filters
 from benchmarks.giant import Giant
 from benchmarks.machines import Machines
 from benchmarks.spreads import Comparison
@@ -19,6 +20,8 @@ NUMPY_TIMES = 3
 GIANT_SIZE = 100_000_000
 GIANT_S = 120
 BYTES_PER_PROCESS = 8
+MANY_FILTERS = 100_000
+INDEX_TIMES = 50
 
 
 class Machine(Struct, frozen=True):
@@ -54,6 +57,7 @@ class Bench(Struct, frozen=True):
     giant: list[Giant]
     machines: Machines | None
     spark: Sweeps | None
+    filters: Filters | None
     bars: list[Bar]
 
 
@@ -80,7 +84,7 @@ def cpu_model() -> str:
     return next(named, platform.processor() or "unknown")
 
 
-def bars(spread: list[Comparison], giant: list[Giant]) -> Iterator[Bar]:
+def bars(spread: list[Comparison], giant: list[Giant], filters: Filters | None) -> Iterator[Bar]:
     for other, times in (("naive", NAIVE_TIMES), ("numpy", NUMPY_TIMES)):
         found = [each.ratios[other] for each in spread if each.processes == MILLION and each.success >= 1.0]
         got = f"{found[0].median:.1f} × ({found[0].low:.1f} to {found[0].high:.1f})" if found else "not measured"
@@ -100,4 +104,15 @@ def bars(spread: list[Comparison], giant: list[Giant]) -> Iterator[Bar]:
         f"at most {BYTES_PER_PROCESS} bytes per process",
         "not measured" if largest is None else f"{largest:.2f} bytes",
         None if largest is None else largest <= BYTES_PER_PROCESS,
+    )
+    yield from filter_bars(filters)
+
+
+def filter_bars(filters: Filters | None) -> Iterator[Bar]:
+    found = [each.times for each in filters.matching if each.filters == MANY_FILTERS] if filters else []
+    yield Bar(
+        "10^5 filters, CPU time of a plain loop over the index's",
+        f"at least {INDEX_TIMES} ×",
+        f"{found[0].median:.0f} × ({found[0].low:.0f} to {found[0].high:.0f})" if found else "not measured",
+        found[0].median >= INDEX_TIMES if found else None,
     )

@@ -1,0 +1,114 @@
+"""Many filters asked at once, by the index and by a plain loop; and how much too wide condensed filters are.
+
+`python -m benchmarks.filters` runs this part alone.
+"""
+
+import sys
+from collections.abc import Sequence
+
+import click
+from msgspec import Struct
+
+from benchmarks import filters_workload as workload
+from benchmarks.measure import Span, Timed, in_turns, ratio, span
+from gossamer.core.filters import Filter, Index, condense
+
+SIZES = (100, 1_000, 10_000, 100_000)
+SEED = 1
+CHECKS = 4_000_000
+"Filters the loop asks per turn, over all events."
+BUDGET_S = 60.0
+CONDENSED = (4, 16, 64, 256)
+TOGETHER = 100
+"Filters condensed into one."
+
+
+class Matching(Struct, frozen=True):
+    """One number of filters."""
+
+    filters: int
+    matches: float
+    "Filters that an event matches, on average."
+    index_per_s: Span
+    "Events per second of CPU time."
+    loop_per_s: Span
+    times: Span
+    "How many times as fast the index is, turn by turn."
+
+
+class Condensing(Struct, frozen=True):
+    """What condensing to one size costs."""
+
+    size: int
+    filters: int
+    wrong: Span
+    "The share of events that none of the filters wants and the condensed one lets through."
+
+
+class Filters(Struct, frozen=True):
+    matching: list[Matching]
+    condensing: list[Condensing]
+
+
+def measure(sizes: Sequence[int], turns: int) -> Filters:
+    made = workload.filters(SEED, max(sizes))
+    return Filters([match(made[:size], turns) for size in sizes], [condensing(size, turns) for size in CONDENSED])
+
+
+def match(filters: list[Filter], turns: int) -> Matching:
+    """Both are given the same events, and must name the same filters."""
+    count = min(2_000, max(20, CHECKS // len(filters)))
+    events = workload.events(SEED, count * turns)
+    index: Index[int] = Index()
+    for number, each in enumerate(filters):
+        index.add(number, each)
+
+    def by_index(turn: int) -> list[list[int]]:
+        return [index.matches(event) for event in events[turn * count : (turn + 1) * count]]
+
+    def by_loop(turn: int) -> list[list[int]]:
+        asked = [each.matches for each in filters]
+        given = events[turn * count : (turn + 1) * count]
+        return [[number for number, matches in enumerate(asked) if matches(event)] for event in given]
+
+    taken = in_turns({"index": by_index, "loop": by_loop}, turns, BUDGET_S)
+    named = sum(len(index.matches(event)) for event in events[:count]) / count
+    times = ratio(*([took.cpu_s for took in taken[name].turns] for name in ("loop", "index")))
+    return Matching(len(filters), named, *(rate(taken[name], count) for name in ("index", "loop")), times)
+
+
+def rate(taken: Timed, events: int) -> Span:
+    return span([events / took.cpu_s for took in taken.turns])
+
+
+def condensing(size: int, groups: int) -> Condensing:
+    """Of events that nobody asked for, how many a condensed filter lets through; over several groups of subscribers."""
+    shares = []
+    for group in range(groups):
+        filters = workload.filters(SEED + 1 + group, TOGETHER)
+        events = workload.events(SEED + 1 + group, 2_000)
+        whole = condense(filters, size)
+        unwanted = [event for event in events if not any(each.matches(event) for each in filters)]
+        shares.append(sum(map(whole.matches, unwanted)) / len(unwanted))
+    return Condensing(size, TOGETHER, span(shares))
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="A smoke test: two turns, at most 10^4 filters.")
+def command(quick: bool) -> None:
+    """The index of filters against a plain loop. Takes two minutes; exits 1 if the bar is missed."""
+    from rich.console import Console
+
+    from benchmarks import tables
+    from benchmarks.bench import filter_bars
+
+    told = measure(SIZES[:-1] if quick else SIZES, turns=2 if quick else 5)
+    asked = list(filter_bars(told))
+    console = Console(width=None if sys.stdout.isatty() else 130)
+    for table in (tables.matching(told), tables.condensing(told), tables.verdicts(asked)):
+        console.print(tables.shown(table))
+    sys.exit(any(bar.met is False for bar in asked))
+
+
+if __name__ == "__main__":
+    command()
