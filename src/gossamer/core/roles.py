@@ -79,6 +79,9 @@ class Outside(Protocol):
     def close(self, topic: Topic) -> None:
         """There will be no more of them."""
 
+    def topics(self) -> Sequence[Topic]:
+        """Those on which events were handed over lately."""
+
 
 class Memory(Protocol):
     """Ids already met."""

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 
-Role: TypeAlias = Literal["spread", "members", "search"]
+Role: TypeAlias = Literal["spread", "members", "search", "recover"]
 
 
 class Protocol(Struct, frozen=True, kw_only=True):
@@ -87,6 +87,13 @@ OWN = (
         role="search",
         says="contacts of a topic, found by asking the neighbourhood",
         package="gossamer.protocols.search",
+    ),
+    Protocol(
+        name="recovery",
+        role="recover",
+        says="lost events are noticed by gaps in their counts and found again by gossip, over any spread",
+        package="gossamer.protocols.recovery",
+        presets=("paper", "live"),
     ),
 )
 

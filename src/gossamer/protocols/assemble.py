@@ -166,9 +166,9 @@ def _of_both(message: Any, sender: Peer) -> tuple[Claim, ...]:
     return ((message.topic, message.who), (message.topic, sender))
 
 
-def _of_initiator(message: Ask | Lost, sender: Peer) -> tuple[Claim, ...]:
+def _of_initiator(message: Lost | Ask, sender: Peer) -> tuple[Claim, ...]:
     """Whoever asks, and not who passes it on, is going to be sent events."""
-    asked = (message.pattern,) if type(message) is Lost else (each.pattern for each in message.wanted)
+    asked = (message.pattern,) if isinstance(message, Lost) else tuple(each.pattern for each in message.wanted)
     return tuple(dict.fromkeys((pattern.topic, message.initiator) for pattern in asked))
 
 

@@ -4,6 +4,8 @@ It looks for members as a community below the topic would look for links, and ke
 searches and probes. What climbs or spreads from there is the members' doing.
 """
 
+from collections.abc import Sequence
+
 from gossamer.core.draws import PICK, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
@@ -67,6 +69,9 @@ class Handover(Layer):
         if topic in self.outlets:
             del self.outlets[topic]
             self.links.left(topic)
+
+    def topics(self) -> Sequence[Topic]:
+        return tuple(self.outlets)
 
     def joined(self, topic: Topic) -> None:
         self.outlets.pop(topic, None)  # a member now: the tables are those of the community

@@ -8,12 +8,14 @@ from msgspec import Struct
 from gossamer.core.draws import CLIMB, ELECT, LINKS, PICK, chance, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
-from gossamer.core.setting import Setting
+from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Peers
+from gossamer.core.setting import Setting
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import Topic, remember
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
+from gossamer.parts.topical import Topical
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params
@@ -46,7 +48,7 @@ class Plan(Struct, frozen=True):
     "Whom to tell, if that needs no draw."
 
 
-class Camcast(Layer):
+class Camcast(Topical, Layer):
     """The spread. Members come from any membership layer, links from `Links` or fixed tables."""
 
     relays = False
@@ -99,6 +101,17 @@ class Camcast(Layer):
             word = event.id.word()
             told = self.chosen(plan, fold(word, again) if again else word, event.climb)
         self.out.send(told, Carry(carried.hop()))
+
+    def towards(self, pattern: Pattern) -> list[Peer]:
+        """The view and the links of a community; from below one, the links that lead up to it."""
+        topic, includes = pattern.topic, self.node.hierarchy.includes
+        found = dict.fromkeys(self.members.about(topic))
+        found.update(dict.fromkeys(peer for table in self.links.tables(topic) for peer in table))
+        for mine in self.node.interest.mine():
+            if mine != topic and includes(topic, mine):
+                found.update(dict.fromkeys(peer for table in self.links.tables(mine) for peer in table))
+        found.pop(self.node.me, None)
+        return [*found]
 
     def plan(self, topic: Topic) -> Plan:
         """What to do with events of a topic, worked out once for as long as nothing but events happens."""

@@ -1,20 +1,22 @@
 """Flooding, the smallest protocol: whoever meets an event for the first time tells everybody it knows."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
-from gossamer.core.setting import Setting
+from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Peers
+from gossamer.core.setting import Setting
 from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
+from gossamer.parts.topical import Topical
 from gossamer.protocols.flood.messages import Pass
 
 
-class Flood(Layer):
+class Flood(Topical, Layer):
     """Stands on any Peers: the flood is as good as the graph they make."""
 
     relays = False
@@ -33,6 +35,9 @@ class Flood(Layer):
 
     def on_pass(self, peer: Peer, message: Pass) -> None:
         self.meet(message.carried, via=peer)
+
+    def towards(self, pattern: Pattern) -> Sequence[Peer]:
+        return [peer for peer in self.members.about(pattern.topic) if peer != self.node.me]
 
     def meet(self, carried: Carried, via: Peer) -> None:
         if self.node.accept(carried, via):

@@ -1,0 +1,146 @@
+"""Recovery over any spread that is a Ground: what one node notices, holds, asks for and answers (003)."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.events import Attribute, Carried, Event
+from gossamer.core.ids import Peer
+from gossamer.core.roles import Ground
+from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import ROOT, Topic
+from gossamer.protocols.recovery import rules
+from gossamer.protocols.recovery.answering import Answering
+from gossamer.protocols.recovery.holding import Holding
+from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Lost, Want
+from gossamer.protocols.recovery.noticing import Noticing
+from gossamer.protocols.recovery.offers import Offer, Offers
+from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.passing import Passing
+from gossamer.protocols.recovery.rounds import Hurry, Round, Rounds
+from gossamer.protocols.recovery.tails import Idle, Tails
+
+
+class Recovery(Layer):
+    """`params` says what the network does about a topic; `Tune` changes what this node does for itself."""
+
+    def __init__(self, node: Stack, ground: Ground, params: Callable[[Topic], Params]) -> None:
+        self.ground = ground
+        self.params = params
+        self.tuned_params: dict[Topic, Params] = {}
+        own = params(ROOT)
+        self.cache_relayed = own.cache_relayed
+        self.noticing = Noticing(node, ground, self.params_of)
+        self.holding = Holding(node, own)
+        self.passing = Passing(node, ground, self.params_of)
+        self.answering = Answering(node, ground, self.holding, self.passing, self.params_of, own.answers_per_s)
+        self.rounds = Rounds(node, ground, self.noticing, self.holding, self.passing, self.answering, self.params_of)
+        self.offers = Offers(node, ground, self.rounds, self.params_of)
+        self.tails = Tails(node, ground, self.noticing, self.passing, self.params_of)
+        self.began = False
+        self.again_from: Peer | None = None
+        "Who sent the event under way again."
+        super().__init__(node)
+        node.recover = self
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {
+            Digest: self.answering.on_digest,
+            Want: self.answering.on_want,
+            Lost: self.answering.on_lost,
+            Ask: self.answering.on_ask,
+            Again: self.on_again,
+            Latest: self.tails.on_latest,
+            Round: self.rounds.on_round,
+            Hurry: self.rounds.on_hurry,
+            Offer: self.offers.on_offer,
+            Idle: self.tails.on_idle,
+        }
+
+    def params_of(self, topic: Topic) -> Params:
+        return self.tuned_params.get(topic) or self.params(topic)
+
+    # -- life -------------------------------------------------------------------------------------------------
+
+    def started(self, contacts: Sequence[Peer]) -> None:
+        if not self.began:
+            self.began = True
+            self.rounds.started_us = self.node.now_us
+        self.open()
+
+    def tuned(self, topic: Topic, params: Struct) -> None:
+        if isinstance(params, Params):
+            self.tuned_params[topic] = params
+            self.open()
+
+    def interest_changed(self) -> None:
+        self.noticing.interest_changed()
+        self.open()
+
+    def open(self) -> None:
+        """What gossips without a loss begins to."""
+        self.rounds.open()
+        self.offers.open()
+
+    def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
+        """Those the network recovers: what this node does for itself makes no difference to its readers."""
+        matching = self.ground.patterns(topic, attributes)
+        return tuple([each.signature for each in matching if self.params(each.topic).method != "none"])
+
+    # -- events -----------------------------------------------------------------------------------------------
+
+    def heard(self, carried: Carried, via: Peer, wanted: bool) -> None:
+        """Runs for every event that is new: few steps, as long as nothing is missing."""
+        event = carried.event
+        tags = event.tags
+        if not tags:
+            return
+        noticing, event_id = self.noticing, event.id
+        publisher, incarnation = event_id.publisher, event_id.incarnation
+        source = noticing.sources.get((publisher, incarnation)) or noticing.meet(publisher, incarnation)
+        if carried.route:
+            source.route = carried.route
+        local, highest, ours = noticing.local, source.highest, wanted
+        for tag in tags:
+            signature = tag.pattern
+            if signature in local:
+                ours, sequence = True, tag.sequence
+                last = highest.get(signature)
+                if last is None or sequence == last + 1:
+                    highest[signature] = sequence
+                elif sequence > last:
+                    highest[signature] = sequence
+                    noticing.miss(publisher, incarnation, signature, rules.first_lost(last, sequence), sequence - 1)
+        if noticing.lost.noticed_us or self.again_from is not None:
+            self.found(event)
+        mine = via == self.node.me
+        if ours or mine or self.cache_relayed:
+            self.holding.keep(carried, ours or mine)
+            if self.offers.calm or not self.offers.news:
+                self.offers.heard_news()
+        if mine:
+            self.tails.published(event)
+
+    def found(self, event: Event) -> None:
+        """Something is missing, or this came again: it may be what was looked for."""
+        local = self.noticing.local
+        since = [self.noticing.found(event.id, tag.pattern, tag.sequence) for tag in event.tags if tag.pattern in local]
+        if self.again_from is not None:
+            noticed = [noticed_us for noticed_us in since if noticed_us is not None]
+            waited = str(self.node.now_us - min(noticed)) if noticed else None
+            self.out.note("recover", event=event.id, peer=self.again_from, topic=event.topic, detail=waited)
+            for tag in event.tags:
+                if tag.pattern in local:
+                    self.rounds.answered(local[tag.pattern])
+
+    def on_again(self, peer: Peer, again: Again) -> None:
+        """What was missing came, straight from one who had it. It goes no further: others ask for themselves."""
+        self.again_from = peer
+        try:
+            self.node.accept(Carried(again.carried.event, again.carried.hops), peer)
+        finally:
+            self.again_from = None
+
+    def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
+        for event in events:
+            self.out.send([peer], Again(Carried(event, 1)))

@@ -1,0 +1,59 @@
+"""Where gossip goes: along a tree from node to node, or to a few sampled peers and no further."""
+
+from collections.abc import Callable
+
+from gossamer.core.draws import FORWARD, TAIL, distinct, fold
+from gossamer.core.ids import Peer
+from gossamer.core.patterns import Pattern
+from gossamer.core.roles import Ground
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
+from gossamer.protocols.recovery import rules
+from gossamer.protocols.recovery.messages import Digest, Latest, Lost
+from gossamer.protocols.recovery.params import Params
+
+
+class Passing:
+    """Sends what is about a pattern towards those who want it."""
+
+    def __init__(self, node: Stack, ground: Ground, params: Callable[[Topic], Params]) -> None:
+        self.node, self.ground, self.params = node, ground, params
+
+    def begin(self, message: Digest | Lost) -> bool:
+        """Sends a digest of our own. Whether there was anybody to send it to."""
+        key = self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
+        if self.ground.tree:
+            chosen = self._neighbours(message.pattern, self.node.me, key, must=True)
+        else:
+            chosen = self._sampled(message.pattern, key)
+        self.node.out.send(chosen, message)
+        return bool(chosen)
+
+    def onward(self, message: Digest | Lost, via: Peer, must: bool) -> None:
+        """Passes somebody's digest on."""
+        if self.ground.tree:
+            key = self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
+            self.node.out.send(self._neighbours(message.pattern, via, key, must), message)
+
+    def latest(self, message: Latest, via: Peer) -> None:
+        """Tells where a publisher stands: everybody on a tree, a few where links make cycles."""
+        if self.ground.tree:
+            chosen = [peer for peer in self.ground.towards(message.pattern) if peer != via]
+        else:
+            word = fold(fold(message.source, message.sequence), self.node.now_us)
+            chosen = self._sampled(message.pattern, self.node.key(TAIL, word))
+            chosen = [peer for peer in chosen if peer not in (via, message.source)]
+        self.node.out.send(chosen, message)
+
+    def _neighbours(self, pattern: Pattern, via: Peer, key: int, must: bool) -> list[Peer]:
+        """Each eligible neighbour with its own chance; where nobody was drawn and somebody must be told, one."""
+        eligible = sorted(peer for peer in self.ground.towards(pattern) if peer != via)
+        forward = self.params(pattern.topic).forward
+        chosen = [peer for peer in eligible if rules.forwards(key, peer, forward)]
+        if must and eligible and not chosen:
+            return [eligible[rules.mandatory(key, len(eligible))]]
+        return chosen
+
+    def _sampled(self, pattern: Pattern, key: int) -> list[Peer]:
+        known = self.ground.towards(pattern)
+        return [known[i] for i in distinct(key, len(known), self.params(pattern.topic).fanout)]

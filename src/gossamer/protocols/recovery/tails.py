@@ -1,0 +1,129 @@
+"""Losses that no later event shows: a publisher that has nothing new repeats where it stands.
+
+What it says of itself is believed. What others pass on only counts for streams this node follows already, and a few
+places ahead: nobody can make it ask for what never was.
+"""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from gossamer.core.events import Event
+from gossamer.core.ids import Peer
+from gossamer.core.patterns import Pattern
+from gossamer.core.roles import Ground
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
+from gossamer.parts.bucket import Buckets
+from gossamer.protocols.recovery import rules
+from gossamer.protocols.recovery.messages import Latest
+from gossamer.protocols.recovery.noticing import Noticing
+from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.passing import Passing
+
+TAILS_MAX = 10_000
+"Patterns of which our own publications are followed."
+HEARSAY_MAX = 16
+"Places ahead that are believed when another than the publisher tells of them."
+LATEST_PER_S = 50
+"Such messages of one peer that are heard."
+
+
+class Idle(Struct, frozen=True):
+    """Timer: see whether anything of this pattern was published lately."""
+
+    signature: int
+
+
+class Tail:
+    """Where our own publications of one pattern stand."""
+
+    __slots__ = ("incarnation", "last_us", "pattern", "repeats", "sequence", "since_us", "waits")
+
+    def __init__(self, pattern: Pattern, incarnation: int, since_us: int) -> None:
+        self.pattern, self.incarnation, self.since_us = pattern, incarnation, since_us
+        self.sequence = self.last_us = self.repeats = 0
+        self.waits = False
+        "Whether a timer is set."
+
+
+class Tails:
+    """Both sides: what we tell of ourselves, what we hear of others."""
+
+    def __init__(
+        self, node: Stack, ground: Ground, noticing: Noticing, passing: Passing, params: Callable[[Topic], Params]
+    ) -> None:
+        self.node, self.ground, self.noticing, self.passing, self.params = node, ground, noticing, passing, params
+        self.own: dict[int, Tail] = {}
+        self.heard = Buckets(LATEST_PER_S, 2 * LATEST_PER_S)
+
+    # -- of ourselves -----------------------------------------------------------------------------------------
+
+    def published(self, event: Event) -> None:
+        for tag in event.tags:
+            tail = self.own.get(tag.pattern)
+            if tail is None or tail.incarnation != event.id.incarnation:
+                tail = self._open(event, tag.pattern)
+            if tail is not None:
+                tail.sequence, tail.last_us, tail.repeats = tag.sequence, self.node.now_us, 0
+                if not tail.waits:
+                    self._wait(tag.pattern, tail, rules.tail_wait_us(self.params(tail.pattern.topic).tail_after_us, 0))
+
+    def _open(self, event: Event, signature: int) -> Tail | None:
+        matching = self.ground.patterns(event.topic, event.attributes)
+        pattern = next((pattern for pattern in matching if pattern.signature == signature), None)
+        if pattern is None or not self.params(pattern.topic).tail_after_us:
+            return None
+        self.own.pop(signature, None)
+        tail = self.own[signature] = Tail(pattern, event.id.incarnation, self.node.now_us)
+        if len(self.own) > TAILS_MAX:
+            del self.own[next(iter(self.own))]
+        return tail
+
+    def _wait(self, signature: int, tail: Tail, after_us: int) -> None:
+        tail.waits = True
+        self.node.out.timer(max(1, after_us), Idle(signature))
+
+    def on_idle(self, timer: Idle) -> None:
+        tail = self.own.get(timer.signature)
+        after_us = 0 if tail is None else self.params(tail.pattern.topic).tail_after_us
+        if tail is None or not after_us:
+            return
+        tail.waits = False
+        early_us = tail.last_us + rules.tail_wait_us(after_us, tail.repeats) - self.node.now_us
+        if early_us > 0:
+            self._wait(timer.signature, tail, early_us)
+            return
+        now_us = self.node.now_us
+        said = Latest(self.node.me, tail.incarnation, tail.pattern, tail.sequence, now_us - tail.since_us)
+        self.passing.latest(said, via=self.node.me)
+        tail.repeats += 1
+        tail.last_us = now_us
+        if tail.repeats < rules.TAIL_REPEATS:
+            self._wait(timer.signature, tail, rules.tail_wait_us(after_us, tail.repeats))
+
+    # -- of others --------------------------------------------------------------------------------------------
+
+    def on_latest(self, peer: Peer, latest: Latest) -> None:
+        if latest.source == self.node.me or not self.heard.take(peer, self.node.now_us):
+            return
+        if self._behind(peer, latest) or self.ground.tree:
+            self.passing.latest(latest, via=peer)
+
+    def _behind(self, peer: Peer, latest: Latest) -> bool:
+        """Whether this shows that something is missing here."""
+        signature = latest.pattern.signature
+        since_us = self.noticing.since_us.get(signature)
+        if since_us is None or not self.ground.wants(latest.pattern):
+            return False
+        who = (latest.source, latest.incarnation)
+        source = self.noticing.sources.get(who)
+        if peer == latest.source:
+            source = source or self.noticing.meet(*who)
+            younger = self.node.now_us - latest.age_us > since_us
+            source.highest.setdefault(signature, 0 if younger else latest.sequence)
+        elif source is None or latest.sequence > source.highest.get(signature, -HEARSAY_MAX) + HEARSAY_MAX:
+            return False
+        if signature not in source.highest:
+            return False
+        return self.noticing.claim(*who, signature, source, latest.sequence)
