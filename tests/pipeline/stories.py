@@ -3,8 +3,8 @@
     b 5.0 publish .x b:1
     a 5.1 deliver b:1 hops=2
 
-Node (`a`, or `a/2` in its second life), seconds, kind, then in any order a topic, an event (`b:1`, or `b/2:1`) and
-columns by name. A life without a stop was killed: its file is not sealed.
+Node (`a`, or `a/2` in its second life), seconds, kind, then in any order a topic, an event (`b:1`, or `b/2:1`), or its
+publisher alone (`b`, or `b/2`), and columns by name. A life without a stop was killed: its file is not sealed.
 """
 
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ def lines(story: str) -> Iterator[Told]:
                 publisher, _, sequence = word.partition(":")
                 publisher, _, incarnation = publisher.partition("/")
                 columns |= {"publisher": peer_of(publisher), "incarnation": int(incarnation or 1)}
-                columns["sequence"] = int(sequence)
+                columns |= {"sequence": int(sequence)} if sequence else {}
         yield Told(name, int(life or 1), BEGAN_US + round(float(seconds) * 1e6), kind, columns)
 
 

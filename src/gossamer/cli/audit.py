@@ -100,6 +100,10 @@ def asides(verdict: Verdict) -> str:
     said = [f"{verdict.nodes:,} nodes", f"{verdict.lives:,} lives", f"{verdict.silenced:,} without a stop"]
     more = [
         (verdict.events - verdict.promised, "events not promised"),
+        (verdict.unheard, "of them heard by nobody"),
+        (verdict.gaps, "gaps noticed"),
+        (verdict.recovered, "recovered"),
+        (verdict.unfilled, "noticed and never found"),
         (verdict.strays, "strays"),
         (verdict.relays, "relayed"),
         (verdict.redelivered, "redelivered"),

@@ -1,7 +1,7 @@
 """The audit: from the traces of a run to a verdict. Who should have had which event, who had it, who got one unasked.
 
 Every number is a JVM expression over data frames: see the `audit_…` files, which go from rows to lives, spells of
-interest, pairs of event and node, arrivals, tables.
+interest, pairs of event and node, arrivals, what was lost and found again, tables.
 """
 
 from collections.abc import Callable, Sequence
@@ -19,6 +19,7 @@ from gossamer.pipeline import audit_tables as tables
 from gossamer.pipeline.audit_arrivals import gather_interests, list_parasites, weigh_arrivals
 from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spells, put_in_order, spread_over_topics
 from gossamer.pipeline.audit_pairs import collect_deliveries, judge, list_events, locate_missing, pair_with_subscribers
+from gossamer.pipeline.audit_recovery import by_gap_topic, draw_recovery, list_gaps, list_recovered
 from gossamer.pipeline.audit_verdict import Verdict, conclude
 from gossamer.pipeline.desk import Desk, read_csv, write_rows
 from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
@@ -49,6 +50,8 @@ class Frames(NamedTuple):
     events: DataFrame
     judged: DataFrame
     arrivals: DataFrame
+    gaps: DataFrame
+    recovered: DataFrame
     names: DataFrame
 
 
@@ -124,12 +127,14 @@ def make_frames(desk: Desk, rows: DataFrame, say: Say) -> Frames:
     pairs = pair_with_subscribers(events, merge_spells(interests))
     judged = desk.settle(judge(events, pairs, collect_deliveries(told)), "judged")
     arrivals = desk.settle(weigh_arrivals(told, events, gather_interests(interests)), "arrivals")
-    return Frames(told, lives, events, judged, arrivals, tables.names_of(lives))
+    gaps = desk.settle(list_gaps(told), "gaps")
+    recovered = desk.settle(list_recovered(told, events), "recovered")
+    return Frames(told, lives, events, judged, arrivals, gaps, recovered, tables.names_of(lives))
 
 
 def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
     """A file per table."""
-    told, lives, events, judged, arrivals, names = frames
+    told, lives, events, judged, arrivals, gaps, recovered, names = frames
     full = lives.groupBy("run").agg(F.bool_and("full").alias("full"))
 
     def write(name: str, table: DataFrame, order: str, columns: str = "*") -> None:
@@ -143,12 +148,15 @@ def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
     write("per_community", tables.by_community(judged, arrivals), "run community")
     write("per_node", tables.by_node(told, lives, judged, arrivals), "run name")
     write("events", tables.name_events(tables.by_event(judged), names), "run published_us event")
+    write("recovery", by_gap_topic(gaps, recovered, judged), "run topic")
     say("missing")
     write("missing", tables.name_missing(locate_missing(judged, told), names), "run published_us event name")
     write("parasites", tables.name_parasites(list_parasites(arrivals), names), "run first_us event name")
     write("duplicates", tables.name_duplicates(tables.repeated_deliveries(judged), names), "run first_us event name")
     say("curves")
-    write("curves", tables.draw_curves(judged, lives, bin_us(out)), "figure series x y")
+    bin = bin_us(out)
+    found = draw_recovery(gaps, recovered, lives, bin, tables.SHARES, tables.ALL)
+    write("curves", tables.draw_curves(judged, lives, bin).union(found), "figure series x y")
 
 
 def bin_us(out: Path) -> int:

@@ -58,18 +58,21 @@ def first_time(kind: str) -> Column:
 
 
 def find_interests(told: DataFrame, lives: DataFrame) -> DataFrame:
-    """One row per spell of a node's interest in a topic, and why: it subscribes until it unsubscribes; publishes, from
-    its first event on; or relays, by a role declared in a row about no event. None outlasts the node's life."""
+    """One row per spell of a node's interest in a topic, and why: it subscribes until it unsubscribes, to everything or
+    to what is `filtered` on the way (the detail tells how); publishes, from its first event on; or relays, by a role
+    declared in a row about no event. None outlasts the node's life."""
     role = is_kind("relay") & F.col("publisher").isNull()
     about = told.where(is_kind("subscribe", "unsubscribe", "publish") | role).withColumn(
         "wide", F.when(role, F.coalesce("topic", F.lit("."))).otherwise(F.col("topic"))
     )
-    rest = Window.partitionBy(*LIFE, "wide").orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
+    same = (*LIFE, "wide", F.when(is_kind("subscribe", "unsubscribe"), F.col("detail")))
+    rest = Window.partitionBy(*same).orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
+    why = F.when(is_kind("subscribe") & F.col("detail").isNotNull(), "filtered").otherwise(F.col("kind"))
     given_up = F.when(is_kind("subscribe"), first_time("unsubscribe").over(rest))
     return (
         about.withColumn("until_us", given_up)
         .where(~is_kind("unsubscribe") & F.col("wide").isNotNull())
-        .groupBy(*LIFE, "wide", F.col("kind").alias("why"), "until_us")
+        .groupBy(*LIFE, "wide", why.alias("why"), "until_us")
         .agg(F.min("at_us").alias("from_us"))
         .join(lives.select(*LIFE, "ended_us"), [*LIFE])
         .withColumn("to_us", F.least("until_us", "ended_us"))
@@ -95,15 +98,16 @@ def spread_over_topics(interests: DataFrame, topics: DataFrame) -> DataFrame:
 
 
 def merge_spells(interests: DataFrame) -> DataFrame:
-    """Subscriptions as spells that do not touch: a node that holds two at once has given up none when it ends one."""
-    order = Window.partitionBy("run", "node", "topic").orderBy("from_us", "to_us")
+    """Subscriptions as spells that do not touch: a node that holds two at once has given up none when it ends one.
+    Those with a filter stand apart: which events they are about, no trace can tell."""
+    order = Window.partitionBy("run", "node", "topic", "why").orderBy("from_us", "to_us")
     so_far = F.max("to_us").over(order.rowsBetween(Window.unboundedPreceding, -1))
     fresh = F.coalesce(F.col("from_us") > so_far, F.lit(True)).cast("int")
     return (
-        interests.where("why = 'subscribe'")
+        interests.where("why in ('subscribe', 'filtered')")
         .withColumn("fresh", fresh)
         .withColumn("spell", F.sum("fresh").over(order))
-        .groupBy("run", "node", "topic", "spell")
+        .groupBy("run", "node", "topic", "why", "spell")
         .agg(
             F.min("from_us").alias("from_us"),
             F.max("to_us").alias("to_us"),

@@ -42,14 +42,16 @@ def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
 
 def pair_with_subscribers(events: DataFrame, spells: DataFrame) -> DataFrame:
     """One row per event and node that was subscribed around its publication: `expected` if for all of the time from
-    GRACE_US before to GRACE_US after, else in doubt."""
+    GRACE_US before to GRACE_US after, and to everything, else in doubt."""
     early, late = F.col("published_us") - GRACE_US, F.col("published_us") + GRACE_US
     return (
         events.join(spells, ["run", "topic"])
         .where((F.col("from_us") <= late) & (F.col("to_us") >= early))
         .groupBy(*PAIR)
         .agg(
-            F.bool_or((F.col("from_us") <= early) & (F.col("to_us") >= late)).alias("expected"),
+            F.bool_or((F.col("why") == "subscribe") & (F.col("from_us") <= early) & (F.col("to_us") >= late)).alias(
+                "expected"
+            ),
             F.max("community").alias("community"),
         )
     )

@@ -8,6 +8,7 @@ from pyspark.sql import functions as F
 
 from gossamer.pipeline.audit_lives import EVENT, is_kind
 from gossamer.pipeline.audit_pairs import KEY, PAIR
+from gossamer.pipeline.audit_recovery import is_noticed
 
 ALL = "all"
 "What a curve over all topics is called; topics begin with a dot."
@@ -40,13 +41,24 @@ def by_topic(judged: DataFrame, arrivals: DataFrame, sends: DataFrame, full: Dat
         F.max("hops").alias("hops_max"),
     )
     return (
-        pairs.join(unwanted_by(arrivals, "topic"), ["run", "topic"], "full_outer")
+        pairs.join(sum_unheard(judged), ["run", "topic"], "left")
+        .join(unwanted_by(arrivals, "topic"), ["run", "topic"], "full_outer")
         .join(full, "run", "left")
         .join(sends, ["run", "topic"], "left")
         .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in ("messages", "bytes")})
         .drop("full")
         .fillna(0, [name for name in pairs.columns if not name.startswith(("latency", "hops"))])
-        .fillna(0, ["parasites", "declared", "found", "strays", "relays"])
+        .fillna(0, ["unheard", "missing_unheard", "parasites", "declared", "found", "strays", "relays"])
+    )
+
+
+def sum_unheard(judged: DataFrame) -> DataFrame:
+    """Events whose publisher was killed for good before anybody else had them, and what is missing of those."""
+    return (
+        by_event(judged)
+        .where("not promised and not heard")
+        .groupBy("run", "topic")
+        .agg(F.count("*").alias("unheard"), F.sum("missing").alias("missing_unheard"))
     )
 
 
@@ -85,7 +97,9 @@ def by_node(told: DataFrame, lives: DataFrame, judged: DataFrame, arrivals: Data
     did = told.groupBy("run", "node").agg(
         F.count(F.when(is_kind("publish"), True)).alias("published"),
         F.count(F.when(is_kind("reject"), True)).alias("refused"),
-        F.count(F.when(is_kind("gap"), True)).alias("gaps"),
+        F.count(F.when(is_noticed(), True)).alias("gaps"),
+        F.count(F.when(is_kind("gap") & ~is_noticed(), True)).alias("gaps_told"),
+        F.count(F.when(is_kind("recover"), True)).alias("recovered"),
         F.count(F.when(is_kind("send"), True)).alias("messages_sent"),
         F.sum(F.when(is_kind("send"), size)).alias("bytes_sent"),
         F.count(F.when(is_kind("receive"), True)).alias("messages_received"),
@@ -136,8 +150,9 @@ def sum_sends(told: DataFrame, events: DataFrame) -> DataFrame:
 
 
 def by_event(judged: DataFrame) -> DataFrame:
-    """One row per event."""
+    """One row per event; `heard` if another node than its publisher has it."""
     return judged.groupBy(*KEY, "topic", "published_us", "promised").agg(
+        F.coalesce(F.bool_or(F.col("has") & (F.col("node") != F.col("publisher"))), F.lit(False)).alias("heard"),
         *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
         F.sum("duplicates").alias("duplicates"),
         F.max("latency_us").alias("latency_us_max"),
@@ -172,7 +187,7 @@ def named(table: DataFrame, names: DataFrame, columns: str) -> DataFrame:
 
 def name_events(table: DataFrame, names: DataFrame) -> DataFrame:
     counts = "expected delivered missing in_doubt duplicates latency_us_max hops_max"
-    return named(table, names, f"topic published_us promised {counts}")
+    return named(table, names, f"topic published_us promised heard {counts}")
 
 
 def name_missing(table: DataFrame, names: DataFrame) -> DataFrame:

@@ -12,9 +12,10 @@ from gossamer.pipeline.traces import Converted, Skipped
 
 OF_TOPICS = (
     *("events", "promised", "expected", "delivered", "missing", "in_doubt", "broken", "parasites", "strays", "relays"),
-    *("duplicates", "redelivered", "negative_latencies"),
+    *("duplicates", "redelivered", "negative_latencies", "unheard", "missing_unheard"),
 )
-OF_NODES = ("lives", "silenced", "lost_rows", "refused", "gaps")
+OF_NODES = ("lives", "silenced", "lost_rows", "refused", "gaps", "gaps_told")
+OF_RECOVERY = ("recovered", "unfilled", "came_late")
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -51,8 +52,24 @@ class Verdict(Struct, frozen=True, kw_only=True):
     "Deliveries repeated after a crash and marked so."
     refused: int
     "Messages, events and peers that nodes turned away."
+    unheard: int
+    "Events whose publisher was killed for good before any other node had them: nobody could find those again."
+    missing_unheard: int
+    "Missing deliveries of those."
     gaps: int
-    "Times a reader was told of events it will not get."
+    "Times a node noticed that events of a publisher had not come."
+    recovered: int
+    "Deliveries that came by recovery, after their absence was noticed. They count as delivered."
+    came_late: int
+    "Events noticed to be missing that came by themselves: they were only slower than those behind them."
+    unfilled: int
+    "Missing deliveries at nodes that had noticed a gap in the publisher's events."
+    recovery_ms_p50: float | None
+    recovery_ms_p99: float | None
+    recovery_ms_max: float | None
+    "From noticing that an event is missing to having it; none where nothing was recovered."
+    gaps_told: int
+    "Times a reader was told of events it did not get."
     latency_us_p50: float | None
     latency_us_p90: float | None
     latency_us_p99: float | None
@@ -85,13 +102,12 @@ def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreig
     topics, nodes = read_csv(out / "per_topic.csv"), read_csv(out / "per_node.csv")
     communities = [each for each in read_csv(out / "per_community.csv") if each["copies"]]
     copies = total(communities, "copies")
-    of_topics = (
-        "events promised expected delivered missing in_doubt broken parasites strays relays duplicates redelivered"
-    )
-    counted = {name: total(topics, name) for name in [*of_topics.split(), "negative_latencies"]}
-    counted |= {name: total(nodes, name) for name in ("lives", "silenced", "lost_rows", "refused", "gaps")}
+    counted = {name: total(topics, name) for name in OF_TOPICS}
+    counted |= {name: total(nodes, name) for name in OF_NODES}
+    counted |= {name: total(read_csv(out / "recovery.csv"), name) for name in OF_RECOVERY}
     known = all(each["messages_sent"] is not None for each in nodes)
-    latencies = {each["y"]: each["x"] for each in read_csv(out / "curves.csv") if is_overall_latency(each)}
+    curves = read_csv(out / "curves.csv")
+    latencies, recoveries = overall(curves, "latency"), overall(curves, "recovery")
     return Verdict(
         **counted,
         holds=not (counted["broken"] or counted["parasites"] or counted["duplicates"]),
@@ -101,6 +117,9 @@ def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreig
         latency_us_p90=latencies.get(0.9),
         latency_us_p99=latencies.get(0.99),
         latency_us_max=latencies.get(1.0),
+        recovery_ms_p50=in_ms(recoveries.get(0.5)),
+        recovery_ms_p99=in_ms(recoveries.get(0.99)),
+        recovery_ms_max=in_ms(recoveries.get(1.0)),
         clocks=clocks_said,
         messages=total(nodes, "messages_sent") if known else None,
         bytes=total(nodes, "bytes_sent") if known else None,
@@ -116,5 +135,10 @@ def total(rows: Sequence[Mapping[str, Any]], column: str) -> int:
     return sum(row[column] or 0 for row in rows)
 
 
-def is_overall_latency(curve: Mapping[str, Any]) -> bool:
-    return (curve["figure"], curve["series"]) == ("latency", ALL)
+def overall(curves: Sequence[Mapping[str, Any]], figure: str) -> dict[float, float]:
+    """What a figure shows of all topics together: microseconds by share."""
+    return {each["y"]: each["x"] for each in curves if (each["figure"], each["series"]) == (figure, ALL)}
+
+
+def in_ms(us: float | None) -> float | None:
+    return None if us is None else us / 1e3

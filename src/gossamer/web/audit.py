@@ -1,31 +1,28 @@
 """The report of an audit, from its files: the verdict in words, what went wrong by name, and how the run went."""
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gossamer import __version__
 from gossamer.lab import figures
-from gossamer.lab.figures import Figure, Reference
-from gossamer.pipeline.audit import bin_us
-from gossamer.pipeline.audit_tables import ALL
+from gossamer.lab.figures import Figure
 from gossamer.pipeline.audit_verdict import Verdict
 from gossamer.pipeline.desk import read_csv
 from gossamer.web import report
+from gossamer.web.audit_figures import OF_RECOVERY, draw_figures
 from gossamer.web.report import Section, Table
 
 FACTS = ("events", "expected", "delivered", "missing", "in_doubt", "parasites", "duplicates", "nodes", "silenced")
 SHOWN_MAX = 100
 "Rows of a table on the page; the files have all."
-TOPICS_MAX = 6
-"Lines in a figure: those of the topics with most deliveries."
 
 TOPIC_COLUMNS = (
     "topic events expected delivered missing in_doubt parasites duplicates p50_ms p99_ms max_ms hops_mean messages"
 )
 COMMUNITY_COLUMNS = "community members expected delivered missing in_doubt copies efficiency"
 NODE_COLUMNS = "name lives silenced published expected delivered missing duplicates parasites refused lost_rows"
+RECOVERY_COLUMNS = "topic gaps lost recovered came_late unfilled p50_ms p99_ms max_ms"
 MISSING_COLUMNS = "event topic name promised seen_how seen_at seen_after_us seen_hops had members"
 PARASITE_COLUMNS = "event topic name declared found stray copies bytes via"
 
@@ -39,7 +36,7 @@ def sentence(verdict: Verdict) -> str:
         if verdict.missing:
             kept = (
                 f"All promised deliveries were made ({verdict.delivered:,} of {verdict.expected:,} expected ones; "
-                f"the publishers of the others were killed)"
+                f"the publishers of the others were killed{before_anyone(verdict)})"
             )
         return f"The promise holds. {kept}, nobody got an event unasked, and nobody got one twice."
     wrong = [
@@ -49,6 +46,13 @@ def sentence(verdict: Verdict) -> str:
     ]
     said = [f"{count:,} {one if count == 1 else many}" for count, one, many in wrong if count]
     return f"The promise does not hold: {', '.join(said)}."
+
+
+def before_anyone(verdict: Verdict) -> str:
+    if not verdict.missing_unheard:
+        return ""
+    all_of_them = verdict.missing_unheard == verdict.missing
+    return f", {'' if all_of_them else f'for {verdict.missing_unheard:,} of them '}before anybody else had the event"
 
 
 def write_report(
@@ -68,7 +72,8 @@ def write_report(
     sections = [
         *before,
         *troubles(out, verdict),
-        Section("How it went", course(verdict), figures=drawn),
+        Section("How it went", course(verdict), figures=[each for each in drawn if each.name not in OF_RECOVERY]),
+        *lost_and_found(out, verdict, [each for each in drawn if each.name in OF_RECOVERY]),
         *overviews(out, verdict),
     ]
     return report.write(out / "report.html", title, sentence(verdict), facts, sections)
@@ -106,6 +111,26 @@ def course(verdict: Verdict) -> str:
     return " ".join(lines)
 
 
+def lost_and_found(out: Path, verdict: Verdict, drawn: Sequence[Figure]) -> list[Section]:
+    """What nodes noticed to be missing, and what became of it; nothing where nothing was noticed."""
+    rows = [in_milliseconds(row, "after_us") for row in read_csv(out / "recovery.csv")]
+    if not rows:
+        return []
+    text = (
+        f"Nodes noticed {verdict.gaps:,} gaps in publishers' events. {verdict.recovered:,} events came by recovery, "
+        f"{verdict.came_late:,} late by themselves, and {verdict.unfilled:,} never. Milliseconds count from noticing."
+    )
+    columns = f"run {RECOVERY_COLUMNS}" if verdict.runs > 1 else RECOVERY_COLUMNS
+    return [
+        Section(
+            "Lost and found again",
+            text,
+            table=shown(rows[:SHOWN_MAX], columns, "recovery.csv", len(rows)),
+            figures=list(drawn),
+        )
+    ]
+
+
 def overviews(out: Path, verdict: Verdict) -> list[Section]:
     tables = [
         ("per_topic", "By topic", TOPIC_COLUMNS, "Topics of events; latencies in milliseconds, to other nodes."),
@@ -125,8 +150,8 @@ def overviews(out: Path, verdict: Verdict) -> list[Section]:
     return sections
 
 
-def in_milliseconds(row: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"p50": "latency_us_p50", "p99": "latency_us_p99", "max": "latency_us_max"}
+def in_milliseconds(row: Mapping[str, Any], what: str = "latency_us") -> dict[str, Any]:
+    named = {key: f"{what}_{key}" for key in ("p50", "p99", "max")}
     return {**row, **{f"{key}_ms": None if row.get(us) is None else row[us] / 1e3 for key, us in named.items()}}
 
 
@@ -134,92 +159,3 @@ def shown(rows: Sequence[Mapping[str, Any]], columns: str, file: str, count: int
     names = columns.split()
     note = f"The first {len(rows):,} of {count:,}; all are in {file}." if count > len(rows) else f"Also in {file}."
     return Table([name.replace("_", " ") for name in names], [[row[name] for name in names] for row in rows], note)
-
-
-def draw_figures(out: Path) -> list[Figure]:
-    """Those for which there is something to draw."""
-    curves: dict[str, dict[str, dict[float, float]]] = defaultdict(lambda: defaultdict(dict))
-    for row in read_csv(out / "curves.csv"):
-        curves[row["figure"]][row["series"]][row["x"]] = row["y"]  # where x repeats, the last and greatest y
-    busiest = sorted(read_csv(out / "per_topic.csv"), key=lambda row: -row["delivered"])
-    topics = list(dict.fromkeys(row["topic"] for row in busiest))[:TOPICS_MAX]
-    return [
-        *([draw_latency(curves["latency"], topics)] if curves["latency"] else []),
-        *([draw_timeline(curves["timeline"], out)] if curves["timeline"] else []),
-        *([draw_hops(curves["hops"], topics)] if curves["hops"] else []),
-    ]
-
-
-def draw_latency(curves: Mapping[str, Mapping[float, float]], topics: Sequence[str]) -> Figure:
-    wanted = [*topics, ALL] if len(topics) > 1 else [ALL]
-    rows = [
-        {"metric": "share", "group": series, "point": {"ms": us / 1e3}, "mean": share}
-        for series in wanted
-        for us, share in curves.get(series, {}).items()
-        if share >= 0.99 or round(share * 100) % 5 == 0
-    ]
-    return figures.lines(
-        rows,
-        name="latency",
-        title="How soon events were delivered",
-        x="ms",
-        metric="share",
-        x_label="milliseconds from publication to delivery",
-        y_label="share of deliveries made by then",
-        caption="Deliveries at nodes other than the publisher.",
-        log_x=all(row["point"]["ms"] > 0 for row in rows),  # type: ignore[index]
-    )
-
-
-def draw_timeline(curves: Mapping[str, Mapping[float, float]], out: Path) -> Figure:
-    width = bin_us(out) / 1e6
-    bins = round(max(at for counts in curves.values() for at in counts) / width)
-    rows = [
-        {"metric": "count", "group": series, "point": {"s": round(i * width, 6)}, "mean": near(counts, i * width)}
-        for series, counts in curves.items()
-        for i in range(bins + 1)
-    ]
-    top = max(row["mean"] for row in rows)  # type: ignore[type-var]
-    began: dict[str, int] = {}
-    lives = read_csv(out / "lives.csv")
-    for life in lives:
-        began[life["run"]] = min(began.get(life["run"], life["born_us"]), life["born_us"])
-    silent = [(life["ended_us"] - began[life["run"]]) / 1e6 for life in lives if life["ended"] != "stopped"]
-    ends = sorted({round(at / width * 2) * width / 2 for at in silent})  # those side by side would run into each other
-    gone = Reference("a node fell silent", *upright(ends, float(top)))  # type: ignore[arg-type]
-    return figures.lines(
-        rows,
-        name="timeline",
-        title="Deliveries over time",
-        x="s",
-        metric="count",
-        x_label="seconds since the run began",
-        y_label=f"in {width:.3g} s",
-        caption="Where a node fell silent, it was killed, or the trace ends there.",
-        references=[gone] if ends else [],
-    )
-
-
-def near(counts: Mapping[float, float], at: float) -> float:
-    """The count of a bin, whatever the last digit of its beginning."""
-    return next((count for begin, count in counts.items() if abs(begin - at) < 1e-6), 0.0)
-
-
-def upright(xs: Sequence[float], top: float) -> tuple[list[float], list[float]]:
-    """Lines that stand at these places."""
-    gap = float("nan")
-    return [each for x in xs for each in (x, x, gap)], [each for _ in xs for each in (0.0, top, gap)]
-
-
-def draw_hops(curves: Mapping[str, Mapping[float, float]], topics: Sequence[str]) -> Figure:
-    drawn = {topic: curves[topic] for topic in topics if topic in curves}
-    most = round(max(hops for counts in drawn.values() for hops in counts))
-    series = {topic: [counts.get(hops, 0.0) for hops in range(most + 1)] for topic, counts in drawn.items()}
-    return figures.bars(
-        [str(hops) for hops in range(most + 1)],
-        series,
-        name="hops",
-        title="How many hops deliveries took",
-        x_label="hops",
-        y_label="deliveries",
-    )

@@ -1,0 +1,46 @@
+"""All stories as runs of one folder, audited once."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gossamer.pipeline import audit
+from gossamer.pipeline.desk import read_csv
+from pipeline.audit_stories import COUNTED, SKEWED, STORIES
+from pipeline.recovery_stories import RECOVERIES
+from pipeline.stories import write_story
+from pipeline.wild_stories import WILD
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Audited:
+    """The one audit of all stories."""
+
+    def __init__(self, spark: "SparkSession", folder: Path) -> None:
+        self.traces, self.out = folder / "traces", folder / "out [1]"
+        for name, (story, _) in (STORIES | RECOVERIES).items():
+            write_story(self.traces, name, story)
+        for name, story in WILD.items():
+            write_story(self.traces, name, story)
+        write_story(self.traces, "brief", STORIES["missing"][0], level="deliveries")
+        ahead = {"a": -3_000_000, "b": 700_000, "c": -3_000_000}
+        write_story(self.traces, "hosts", SKEWED, hosts={"p": "1", "a": "2", "b": "3", "c": "2"}, ahead_us=ahead)
+        write_story(self.traces, "unknown hosts", SKEWED, level="deliveries",
+                    hosts={"a": "2", "b": "2", "c": "3"}, ahead_us={"a": -3_000_000})  # fmt: skip
+        write_story(self.traces, "one host", SKEWED, ahead_us={"p": 50, "a": -2_000_000},
+                    offsets_us={"p": 150, "a": -1_999_900, "b": 100, "c": 100})  # fmt: skip
+        shutil.copytree(self.traces / "calm", self.traces / "copy")  # of the same run: counted once
+        (self.traces / "notes.txt").write_text("not a trace")
+        (self.traces / "calm" / "odd.segment").write_bytes(b"PAR1")
+        self.steps: list[str] = []
+        self.verdict = audit.audit_folder(spark, self.traces, self.out, self.steps.append)
+
+    def table(self, name: str, run: str | None = None) -> list[dict[str, Any]]:
+        return [row for row in read_csv(self.out / f"{name}.csv") if run is None or row["run"] == run]
+
+    def counts(self, run: str) -> dict[str, int]:
+        rows = self.table("per_topic", run)
+        totals = {name: sum(row[name] or 0 for row in rows) for name in COUNTED}
+        return {name: number for name, number in totals.items() if number}

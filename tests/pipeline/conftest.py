@@ -1,0 +1,18 @@
+"""What several files of tests look at."""
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from pipeline.audited import Audited
+
+
+@pytest.fixture(scope="session")
+def audited(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> "Audited":
+    """The one audit of all stories."""
+    from pipeline.audited import Audited  # here: tests without Spark should not wait for its import
+
+    return Audited(spark, tmp_path_factory.mktemp("audit"))
