@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.machine import Deliver, Given, Subscribe, Unsubscribe
 from gossamer.core.topics import Hierarchy, Topic, remember
-from gossamer.live.bodies import Bodies
+from gossamer.live.bodies import Bodies, Body
 from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
@@ -67,7 +67,8 @@ class Readers:
         if self.spool is not None:
             kept = []
             for each in deliveries:
-                sealed = self.bodies.sealed(each.event.id)
+                body = self.bodies.get(each.event.id)
+                sealed = body.sealed if isinstance(body, Body) else body or b""
                 kept.append(Kept(each.event.id, each.event.topic, sealed, each.hops, now_us))
             first = self.spool.keep(kept)
             self._place = first + len(kept) - 1

@@ -55,6 +55,39 @@ def test_what_queues_up_while_the_thread_is_busy_is_one_commit() -> None:
     asyncio.run(scenario())
 
 
+def test_events_to_be_kept_wait_for_one_another_but_nobody_waits_for_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.live.spool.courier.LINGER_S", 3600.0)
+
+    async def scenario() -> None:
+        async with spooling() as spool:
+            ends = await watched(spool)
+            for n in range(20):
+                spool.keep([kept(n)])
+                await asyncio.sleep(0)  # a turn of the loop
+            assert spool._courier.writer.kept_bytes == 0
+            assert await sequences(spool) == [*range(20)]
+            assert ends == ["COMMIT"]
+            spool.keep([kept(20)])
+            await spool.accept([outgoing(1)])
+            assert ends == ["COMMIT"] * 2
+
+    asyncio.run(scenario())
+
+
+def test_events_to_be_kept_go_by_themselves_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.live.spool.courier.LINGER_S", 0.001)
+
+    async def scenario() -> None:
+        async with spooling() as spool, asyncio.timeout(10):
+            await watched(spool)
+            for n in range(3):
+                spool.keep([kept(n)])
+                while spool._courier.writer.kept_bytes != (n + 1) * size_of([kept(0)]):
+                    await asyncio.sleep(0.001)
+
+    asyncio.run(scenario())
+
+
 def test_a_transaction_holds_a_bounded_part_of_the_queue(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.live.spool.writer.ROUND_BYTES", 1000)
 

@@ -1,7 +1,7 @@
 """Between the event loop and the thread: gathers what one turn of the loop asks for, and hands it over together."""
 
 import asyncio
-from asyncio import Future
+from asyncio import Future, TimerHandle
 from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -14,6 +14,9 @@ from gossamer.live.spool.store import Store
 from gossamer.live.spool.writer import Writer
 
 T = TypeVar("T")
+
+LINGER_S = 0.025
+"Under load, events to be kept wait this long for one another; whatever somebody waits for takes them along at once."
 
 
 class Courier:
@@ -36,6 +39,8 @@ class Courier:
         self._accepting = 0
         self._keeping = 0
         self._scheduled = self._closing = False
+        self._lingering: TimerHandle | None = None
+        self._handed_over_s = 0.0
 
     async def start(self) -> Store:
         """The thread's own, open; the loop may read plain numbers from it and nothing else."""
@@ -68,7 +73,7 @@ class Courier:
         self._tell_missed()
         self._keeping += size
         self._tick.append(Keep(first, tuple(deliveries), size))
-        self._hand_over_soon()
+        self._hand_over_later()
 
     def ask(self, answer: Callable[[Store], T]) -> "Future[T]":
         """Answered once everything asked before is written, but for publications that still wait for room."""
@@ -117,8 +122,21 @@ class Courier:
             self._scheduled = True
             self._loop.call_soon(self._hand_over)
 
+    def _hand_over_later(self) -> None:
+        """A commit costs as much as many events: the first goes at once, those that follow it go together."""
+        if self._scheduled or self._lingering is not None:
+            return
+        wait_s = self._handed_over_s + LINGER_S - self._loop.time()
+        if wait_s > 0:
+            self._lingering = self._loop.call_later(wait_s, self._hand_over)
+        else:
+            self._hand_over_soon()
+
     def _hand_over(self) -> None:
         self._scheduled = False
+        if self._lingering is not None:
+            self._lingering.cancel()
+            self._lingering = None
         while self._patient and (self._closing or self._has_room(self._patient[0].size)):
             job = self._patient.popleft()
             self._accepting += job.size
@@ -126,6 +144,7 @@ class Courier:
         if self._tick:
             self.writer.queue.put(self._tick)
             self._tick = []
+            self._handed_over_s = self._loop.time()
 
     def _has_room(self, size: int) -> bool:
         return not self._accepting or self._accepting + size <= self.queue_bytes
@@ -145,4 +164,5 @@ class Courier:
 
 
 def size_of(events: Sequence[Outgoing] | Sequence[Kept]) -> int:
-    return sum([len(each.sealed) for each in events]) + ROW_BYTES * len(events)
+    bodies = {id(each.sealed): each.sealed for each in events}  # those of a pack share theirs
+    return sum(map(len, bodies.values())) + ROW_BYTES * len(events)

@@ -8,8 +8,10 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import EventId
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.items import Kept, Stored
+from gossamer.live.spool.packs import Packs
 from gossamer.live.spool.rows import write_rows
 from gossamer.live.spool.schema import number
+from gossamer.wire.pack import Pack
 
 SCANNED_MAX = 10_000
 "Places one page looks at: a reader of a rare topic asks again rather than keep everybody else waiting."
@@ -22,17 +24,19 @@ class Events:
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
+        self.packs = Packs(db)
 
-    def add(self, batches: Iterable[tuple[int, Sequence[Kept]]]) -> None:
+    def add(self, batches: Sequence[tuple[int, Sequence[Kept]]]) -> None:
         """Each batch with the place of its first event. An id that is there already stays where it is."""
         rows: list[Any] = []
         for first, batch in batches:
-            for place, (event_id, topic, sealed, hops, at_us) in enumerate(batch, first):
+            for place, (event_id, topic, body, hops, at_us) in enumerate(batch, first):
                 rows += (
                     *(place, event_id.publisher, event_id.incarnation, event_id.sequence),
-                    *(topic, hops, at_us, sealed),
+                    *(topic, hops, at_us, b"" if type(body) is Pack else body),
                 )
         write_rows(self.db, "INSERT OR IGNORE INTO events VALUES", 8, rows)
+        self.packs.add(batches)
 
     def page(
         self, after: int, up_to: int, topics: Sequence[Topic], limit: int, limit_bytes: int
@@ -44,17 +48,18 @@ class Events:
         end = min(up_to, start + SCANNED_MAX - 1)
         condition, values = wanted(topics)
         found = self.db.execute(
-            f"""SELECT place, sealed, hops, at_us FROM events
+            f"""SELECT place, hops, at_us, sealed, publisher, incarnation, sequence FROM events
                 WHERE place BETWEEN ? AND ? AND ({condition}) ORDER BY place LIMIT ?""",
             (start, end, *values, limit),
         )
         items: list[Stored] = []
-        for row in found:
-            limit_bytes -= len(row[1])
+        for place, hops, at_us, sealed, *named in found:
+            body = sealed or self.packs.alone(place, EventId(*named))
+            limit_bytes -= len(body)
             if items and limit_bytes < 0:
                 found.close()  # or it would stay open on an old state of the file
                 return items, items[-1].place
-            items.append(Stored(*row))
+            items.append(Stored(place, body, hops, at_us))
         return items, items[-1].place if len(items) == limit else end
 
     def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
@@ -64,7 +69,7 @@ class Events:
             key = (each.publisher, each.incarnation, each.sequence)
             row = self.db.execute(BODY, key).fetchone() or self.db.execute(OWN_BODY, key).fetchone()
             if row is not None:
-                found[each] = row[0]
+                found[each] = row[0] or self.packs.alone(row[1], each)
         return found
 
     def delivered(self, ids: Iterable[EventId]) -> set[EventId]:
@@ -74,16 +79,18 @@ class Events:
 
     def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
         """The oldest events, as a query for (at, at_us, size)."""
-        query = "SELECT place AS at, at_us, length(sealed) AS size FROM events ORDER BY place LIMIT :limit"
+        query = """SELECT place AS at, at_us, length(sealed) + ifnull(length(content), 0) AS size
+                   FROM events LEFT JOIN packs ON last = place ORDER BY place LIMIT :limit"""
         return query, {"limit": limit}
 
     def prune(self, up_to: int) -> None:
         self.db.execute("DELETE FROM events WHERE place <= ?", (up_to,))
+        self.packs.prune(up_to)
 
 
 NAMED = "publisher = ? AND incarnation = ? AND sequence = ?"
-BODY = f"SELECT sealed FROM events WHERE {NAMED}"
-OWN_BODY = f"SELECT sealed FROM published JOIN outbox USING (number) WHERE {NAMED}"
+BODY = f"SELECT sealed, place FROM events WHERE {NAMED}"
+OWN_BODY = f"SELECT sealed, 0 FROM published JOIN outbox USING (number) WHERE {NAMED}"
 
 
 def seen(db: sqlite3.Connection, limit: int) -> list[EventId]:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
+from gossamer.wire.pack import Pack
 
 
 class Outgoing(NamedTuple):
@@ -31,7 +32,8 @@ class Kept(NamedTuple):
 
     id: EventId
     topic: Topic
-    sealed: bytes
+    sealed: bytes | Pack
+    "By itself, or the pack it came in."
     hops: int = 0
     at_us: int = 0
     "When it was delivered, in microseconds since 1970: its age is counted from here."

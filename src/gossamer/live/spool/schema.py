@@ -1,6 +1,7 @@
 """The tables, their version, and the way from an older version to this one.
 
 Version 2 notes how far a named subscription was offered events, and which events were lost to overload or a full disk.
+Version 3 keeps packs: events that came together share their bytes.
 """
 
 import sqlite3
@@ -14,7 +15,7 @@ from gossamer.live.spool.faults import damaged
 
 Durability: TypeAlias = Literal["process", "disk"]
 
-VERSION = 2
+VERSION = 3
 FILE = "spool.sqlite"
 SYNCHRONOUS = {"process": "NORMAL", "disk": "FULL"}
 "What every commit waits for: that the system has it, or that the disk has it."
@@ -26,6 +27,7 @@ WAL_BYTES = 16 << 20
 "What the log is cut back to after a transaction that was larger than that."
 
 LOST = "CREATE TABLE lost (first INTEGER NOT NULL, last INTEGER NOT NULL, topic TEXT NOT NULL, events INTEGER NOT NULL)"
+PACKS = "CREATE TABLE packs (last INTEGER PRIMARY KEY, content BLOB NOT NULL)"
 TABLES = (
     # Single numbers: incarnation, places (up to where they may have been given out), floor (up to where pruned).
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
@@ -35,11 +37,13 @@ TABLES = (
     "CREATE UNIQUE INDEX published_ids ON published (publisher, incarnation, sequence)",
     "CREATE INDEX published_keys ON published (topic, key) WHERE key IS NOT NULL",
     "CREATE TABLE outbox (number INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
-    # Delivered events; the body comes last, so that a reader of other topics does not touch it.
+    # Delivered events; the body comes last, so that a reader of other topics does not touch it. It is empty where the
+    # event came in a pack: that one stands under the last place of any of its events.
     """CREATE TABLE events (place INTEGER PRIMARY KEY, publisher INTEGER NOT NULL, incarnation INTEGER NOT NULL,
        sequence INTEGER NOT NULL, topic TEXT NOT NULL, hops INTEGER NOT NULL, at_us INTEGER NOT NULL,
        sealed BLOB NOT NULL)""",
     "CREATE UNIQUE INDEX event_ids ON events (publisher, incarnation, sequence)",
+    PACKS,
     LOST,
     "CREATE TABLE cursors (name TEXT PRIMARY KEY, acked INTEGER NOT NULL, offered INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE records (number INTEGER PRIMARY KEY, peer INTEGER NOT NULL UNIQUE, data BLOB NOT NULL)",
@@ -52,6 +56,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         # Version 1 did not say what had been given to the reader: any of it may have been.
         "UPDATE cursors SET offered = max(acked, ifnull((SELECT max(place) FROM events), 0))",
     ),
+    2: (PACKS,),
 }
 "From each older version to the next."
 
