@@ -8,9 +8,11 @@ from msgspec import Struct
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Received, Started, Subscribe
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, MEMBERS_ONLY, claims, dynamic_node, introduces, meaning
 from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -39,6 +41,16 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Contacts(".d", ".", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
     (ReqContact(5, 1, (".d",), 3), (), (5,)),
     (AnsContact(".d", (4, 5)), (), (4, 5)),
+    (Digest(Pattern(".d"), (EVENT.id,), 5, 1), (), (5,)),
+    (Want(Pattern(".d"), (EVENT.id,)), ((".d", SENDER),), ()),
+    (Lost(Pattern(".d"), (Place(9, 0, 1),), 5, 1), ((".d", 5),), (5,)),
+    (
+        Ask(9, 0, (Asked(Pattern(".d"), 1), Asked(Pattern(".x"), 1), Asked(Pattern(".d"), 2)), (9, 4), 5, 1),
+        ((".d", 5), (".x", 5)),
+        (5, 9, 4),
+    ),
+    (Again(Carried(EVENT)), (), (9,)),
+    (Latest(9, 0, Pattern(".d"), 3, 0), (), (9,)),
 ]
 
 

@@ -16,13 +16,26 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Deliver, Effect, Fired, Note, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.machine import (
+    Deliver,
+    Effect,
+    Fetch,
+    Fired,
+    Missing,
+    Note,
+    Received,
+    Send,
+    SetTimer,
+    Started,
+    Subscribe,
+)
 from gossamer.core.setting import Community
 from gossamer.core.stack import Layer, Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
 from protocols.hierarchies import SMALL, setting
 from protocols.saying import ME, PEERS, TOPICS, any_of
@@ -73,6 +86,21 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"ttl": 256},
         {"answers": 65},
         {"remembered": 0},
+    ],
+    "recovery": [
+        {"forward": 1.1},
+        {"forward": float("nan")},
+        {"publisher_share": -0.1},
+        {"cache": 0},
+        {"cache": 1 << 40},
+        {"fanout": 0},
+        {"interval_us": 0},
+        {"expiry_us": -1},
+        {"patience_us": -1},
+        {"patience_us": 2_000_000, "expiry_us": 1_000_000},
+        {"push_every_us": -1},
+        {"tail_after_us": 1 << 60},
+        {"answers_per_s": -1},
     ],
 }
 
@@ -246,7 +274,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
             case Note():
                 assert effect.kind in KINDS
             case _:
-                assert type(effect) is Deliver
+                assert type(effect) in (Deliver, Missing, Fetch)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -270,7 +298,7 @@ def test_a_node_with_fixed_views_takes_any_message_from_a_stranger(name: str, da
 @SHOWN
 @given(st.lists(st.tuples(PEERS, any_of(DYNAMIC_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
 def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    codec, node = Codec(DYNAMIC_MESSAGES), dynamic_node(ME, 1)
+    codec, node = Codec(DYNAMIC_MESSAGES), dynamic_node(ME, 1, recovery=RecoveryParams.live())
     waiting: list[tuple[int, Struct]] = []
 
     def feed(given: Any, now_us: int) -> None:

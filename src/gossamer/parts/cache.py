@@ -24,18 +24,6 @@ class Queue(Protocol):
         """Takes one in; the one that has to go for it, if any."""
 
 
-class Fifo:
-    """The oldest goes."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self.order: deque[EventId] = deque()
-
-    def put(self, event_id: EventId, ours: bool) -> EventId | None:
-        self.order.append(event_id)
-        return self.order.popleft() if len(self.order) > self.size else None
-
-
 class Drawn:
     """A drawn one goes, so that an event does not leave everywhere at about the same time."""
 
@@ -68,27 +56,40 @@ class OthersFirst:
 
 
 class Cache(Generic[Item]):
-    """Items by event. An id must not be put twice while it is there."""
+    """Events with their tags and something to remember of each. An id must not be put twice while it is there.
 
-    def __init__(self, queue: Queue) -> None:
+    Without a queue of its own the oldest goes."""
+
+    def __init__(self, size: int, queue: Queue | None = None) -> None:
+        self.size = size
         self.queue = queue
+        self.order: deque[EventId] = deque()
         self.fresh: dict[EventId, tuple[Tags, Item]] = {}
         self.kept: dict[EventId, tuple[Tags, Item]] = {}
         "Those in the index."
         self.places: dict[tuple[int, int, int, int], EventId] = {}
         self.by_pattern: dict[int, dict[EventId, None]] = {}
+        self.last: tuple[Tags, Item]
+        "What was kept of the event that left last."
 
     def __len__(self) -> int:
         return len(self.fresh) + len(self.kept)
 
-    def put(self, event_id: EventId, tags: Tags, item: Item, ours: bool = True) -> tuple[EventId, Tags, Item] | None:
-        """Keeps an event; what had to leave for it."""
-        self.fresh[event_id] = (tags, item)
-        gone = self.queue.put(event_id, ours)
-        if gone is None:
+    def put(self, event_id: EventId, entry: tuple[Tags, Item], ours: bool = True) -> EventId | None:
+        """Keeps an event; the one that had to leave for it, if any (see `last`)."""
+        self.fresh[event_id] = entry
+        if self.queue is None:
+            order = self.order
+            order.append(event_id)
+            if len(order) <= self.size:
+                return None
+            gone = order.popleft()
+        elif (drawn := self.queue.put(event_id, ours)) is not None:
+            gone = drawn
+        else:
             return None
-        entry = self.fresh.pop(gone, None)
-        return (gone, *(self._take_out(gone) if entry is None else entry))
+        self.last = self.fresh.pop(gone) if gone in self.fresh else self._take_out(gone)
+        return gone
 
     def get(self, event_id: EventId) -> Item | None:
         entry = self.kept.get(event_id) or self.fresh.get(event_id)

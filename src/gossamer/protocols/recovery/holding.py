@@ -7,7 +7,7 @@ from gossamer.core.events import Carried
 from gossamer.core.ids import EventId
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.cache import Cache, Drawn, Fifo, OthersFirst, Queue
+from gossamer.parts.cache import Cache, Drawn, OthersFirst, Queue
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.params import Params
@@ -21,16 +21,16 @@ class Holding:
 
     def __init__(self, node: Stack, params: Params) -> None:
         self.node = node
-        self.cache: Cache[tuple[Carried, int]] = Cache(queue(node, params))
+        self.cache: Cache[tuple[Carried, int]] = Cache(params.cache, queue(node, params))
         "Events, and when they came."
-        self.stored: Cache[Topic] | None = Cache(Fifo(STORED * params.cache)) if params.store else None
+        self.stored: Cache[Topic] | None = Cache(STORED * params.cache) if params.store else None
 
     def keep(self, carried: Carried, ours: bool) -> None:
         event = carried.event
-        gone = self.cache.put(event.id, event.tags, (carried, self.node.now_us), ours)
+        gone = self.cache.put(event.id, (event.tags, (carried, self.node.now_us)), ours)
         if gone is not None and self.stored is not None:
-            event_id, tags, (left, _) = gone
-            self.stored.put(event_id, tags, left.event.topic)
+            tags, (left, _) = self.cache.last
+            self.stored.put(gone, (tags, left.event.topic))
 
     def get(self, event_id: EventId) -> Carried | None:
         found = self.cache.get(event_id)
@@ -60,11 +60,11 @@ class Holding:
         return 0 if found is None else found[1]
 
 
-def queue(node: Stack, params: Params) -> Queue:
+def queue(node: Stack, params: Params) -> Queue | None:
     match params.eviction:
         case "random":
             return Drawn(params.cache, lambda event_id, n: rules.evicted(node.key(EVICT, event_id.word()), n))
         case "subscriber-first":
             return OthersFirst(params.cache)
         case _:
-            return Fifo(params.cache)
+            return None

@@ -71,6 +71,7 @@ class Recovery(Layer):
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
             self.tuned_params[topic] = params
+            self.tails.tuned()
             self.open()
 
     def interest_changed(self) -> None:

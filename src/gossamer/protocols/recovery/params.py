@@ -75,6 +75,9 @@ class Params(Struct, frozen=True, kw_only=True):
             if not 0 <= getattr(self, name) <= TIME_US_MAX:
                 raise Misuse(f"{name} must be between 0 and {TIME_US_MAX}, not {getattr(self, name)}")
 
+        if self.patience_us >= self.expiry_us:
+            raise Misuse(f"patience_us must be less than expiry_us ({self.expiry_us}), not {self.patience_us}")
+
     @classmethod
     def paper(cls) -> "Params":
         """The paper's algorithms and nothing else: pulls are silent as long as nothing is lost."""

@@ -13,7 +13,7 @@ from gossamer.core.draws import ROUND
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Topic
+from gossamer.core.topics import ROOT, Topic
 from gossamer.parts.lost import Missed
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.answering import Answering
@@ -84,8 +84,8 @@ class Rounds:
 
     def open(self) -> None:
         """Those who push gossip from the beginning, and whatever happens."""
-        for pattern in self.ground.known():
-            regime = self.regime(pattern.topic)
+        for topic in (ROOT, *(pattern.topic for pattern in self.ground.known())):
+            regime = self.regime(topic)
             if regime.params.method == "push" and regime.due_us is None:
                 self.wait(regime)
 

@@ -55,12 +55,16 @@ class Tails:
     ) -> None:
         self.node, self.ground, self.noticing, self.passing, self.params = node, ground, noticing, passing, params
         self.own: dict[int, Tail] = {}
+        self.untold: dict[int, None] = {}
+        "Patterns of ours that nobody is told of."
         self.heard = Buckets(LATEST_PER_S, 2 * LATEST_PER_S)
 
     # -- of ourselves -----------------------------------------------------------------------------------------
 
     def published(self, event: Event) -> None:
         for tag in event.tags:
+            if tag.pattern in self.untold:
+                continue
             tail = self.own.get(tag.pattern)
             if tail is None or tail.incarnation != event.id.incarnation:
                 tail = self._open(event, tag.pattern)
@@ -73,12 +77,18 @@ class Tails:
         matching = self.ground.patterns(event.topic, event.attributes)
         pattern = next((pattern for pattern in matching if pattern.signature == signature), None)
         if pattern is None or not self.params(pattern.topic).tail_after_us:
+            self.untold[signature] = None
+            if len(self.untold) > TAILS_MAX:
+                self.untold.clear()
             return None
         self.own.pop(signature, None)
         tail = self.own[signature] = Tail(pattern, event.id.incarnation, self.node.now_us)
         if len(self.own) > TAILS_MAX:
             del self.own[next(iter(self.own))]
         return tail
+
+    def tuned(self) -> None:
+        self.untold.clear()
 
     def _wait(self, signature: int, tail: Tail, after_us: int) -> None:
         tail.waits = True
