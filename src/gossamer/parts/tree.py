@@ -29,6 +29,8 @@ OTHERS_MAX = 512
 "Peers whose last offer is remembered, for each tree."
 ANSWERS_PER_S, ANSWERS_BURST = 20, 40
 "Questions of one peer that are answered."
+TOLD = 5
+"Members besides the neighbours that hear of a beat: exp(-5) of all nodes hear it from nobody but their parent."
 EPOCH_MAX = 1 << 62
 
 Rank: TypeAlias = tuple[int, int, int]
@@ -235,7 +237,7 @@ class Tree(Layer):
         if stand.rooted:
             epoch, root, sequence = stand.rank
             stand.rank = (epoch, root, sequence + 1)
-            self.out.send(self._around(topic, stand), self._offer(topic, stand))
+            self._tell(topic, stand)
             return
         stand.quiet = 0 if stand.news or not self.members.ready(topic) else stand.quiet + 1
         if not stand.news:
@@ -317,14 +319,16 @@ class Tree(Layer):
 
     def _hang_on(self, topic: Topic, stand: Stand, peer: Peer) -> None:
         """Takes over a peer's rank, and so the peer for the parent; says so to everybody, the former parent too."""
-        other, before = stand.others[peer], stand.parent
+        other, before, root = stand.others[peer], stand.parent, stand.rank[:2]
         stand.rank, stand.parent, stand.parent_life = other.rank, peer, other.life
         stand.rooted, stand.lags, stand.news, stand.quiet = False, False, True, 0
         other.child = False
-        told = self._around(topic, stand)
-        self.out.send(told if before is None else dict.fromkeys([before, *told]), self._offer(topic, stand))
-        best = stand.best()
-        if best is not None:
+        if (before, root) == (peer, stand.rank[:2]):
+            self._tell(topic, stand)
+        else:
+            told = self._around(topic, stand)
+            self.out.send(told if before is None else dict.fromkeys([before, *told]), self._offer(topic, stand))
+        if stand.best() is not None:
             self._doubt_parent(topic, stand)
 
     # -- small things -------------------------------------------------------------------------------------------
@@ -333,10 +337,15 @@ class Tree(Layer):
         epoch, root, sequence = stand.rank
         return self.offer(topic, epoch, -root, sequence, stand.life, stand.parent, asks)
 
-    def _around(self, topic: Topic, stand: Stand) -> Sequence[Peer]:
-        """Everybody known, and whoever lately said something to us: so that arcs lead both ways."""
-        linked = [] if stand.parent is None else [stand.parent]
-        return tuple(dict.fromkeys([*linked, *self.members.about(topic), *stand.others]))
+    def _tell(self, topic: Topic, stand: Stand) -> None:
+        """Passes a beat on: along the tree, and to a few others, who would hang themselves on us if theirs failed."""
+        key = self.node.key(TREE, fold(stand.life, fold(stand.rank[0], stand.rank[2])))
+        told = dict.fromkeys([*stand.links(), *self.members.sample(topic, TOLD, key)])
+        self.out.send(told, self._offer(topic, stand))
+
+    def _around(self, topic: Topic, stand: Stand) -> list[Peer]:
+        """Everybody known: for news that cannot wait."""
+        return [*dict.fromkeys([*stand.links(), *self.members.about(topic)])]
 
     def _show(self, topic: Topic, stand: Stand, links: tuple[Peer, ...], always: bool = False) -> None:
         if links != stand.shown or always:
