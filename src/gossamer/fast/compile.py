@@ -21,6 +21,7 @@ import numba
 
 SHARED = ("gossamer.core.draws", "gossamer.core.tally", "gossamer.parts.sampling", "gossamer.parts.infection")
 ENTRY = "spread_many"
+"A kernel that is no infection says which function is called from outside (ENTRY), and what it is made of (SOURCES)."
 
 
 def cache_folder() -> Path:
@@ -30,7 +31,7 @@ def cache_folder() -> Path:
 def _sources(kernel: str) -> list[ModuleType]:
     """Every module whose functions may be called by the kernel, the kernel last: its names win."""
     rules = kernel.rpartition(".")[0] + ".rules"
-    names = [*SHARED, *([rules] if find_spec(rules) else []), kernel]
+    names = [*getattr(import_module(kernel), "SOURCES", SHARED), *([rules] if find_spec(rules) else []), kernel]
     return [import_module(name) for name in names]
 
 
@@ -50,6 +51,7 @@ def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
     for module in modules:
         namespace.update(vars(module))
     own = {module.__name__ for module in modules}
+    entry = namespace.get("ENTRY", ENTRY)
     functions = [it for it in namespace.values() if isinstance(it, FunctionType) and it.__module__ in own]
     namespace["prange"] = numba.prange
     if parallel:
@@ -62,10 +64,10 @@ def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
             moved = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)
             moved.__module__ = kernel
             threaded = "prange" in function.__code__.co_names
-            outer = threaded or function.__name__ == ENTRY
+            outer = threaded or function.__name__ == entry
             # Only the entry is cached: a cached callee comes back as machine code that can no longer be inlined.
             # Numba cannot cache what has no file of its own, as in a zip.
-            cached = function.__name__ == ENTRY and Path(function.__code__.co_filename).is_file()
+            cached = function.__name__ == entry and Path(function.__code__.co_filename).is_file()
             # Inner functions borrow the arrays of the outer ones and make none. With `_nrt` they would count references
             # to each array at each call, atomically, which takes as long as all the rest.
             how: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": outer}

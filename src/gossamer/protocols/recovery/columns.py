@@ -1,0 +1,36 @@
+"""Where numbers stand in a kernel's arrays, and what its counts are called."""
+
+# Kinds of messages, and by what name each is known where its losses are drawn.
+CARRY, DIGEST, WANT, LOST, ASK, AGAIN = range(6)
+KIND_NAMES = ("dispatch.carry", "recovery.digest", "recovery.want", "recovery.lost", "recovery.ask", "recovery.again")
+
+# Columns of the queue of messages; the first two also of the heap of timers.
+WHEN, ORDER, KIND, SENDER, TARGET, WHAT, PATTERN, INITIATOR, TURN = range(9)
+QUEUE_COLUMNS = 9
+WHOSE, HURRIED = 2, 3
+
+# What the whole run keeps count of.
+NOW, ORDERS, HEAD, TAIL, TIMERS, FREE, FAULT, MEASURED = range(8)
+
+# What each dispatcher keeps count of.
+LOST_COUNT, CACHE_HEAD, CACHE_COUNT, HURRIES, DUE_US, INTERVAL, BUSY, SERVED = range(8)
+
+# What is known of an event at a dispatcher: bits of a byte.
+SEEN, CACHED, MISSED, SPREAD, OURS = 1, 2, 4, 8, 16
+
+# What a run is told: whole numbers,
+UNTIL_US, LATENCY_US, PERIOD_US, CALM_US, IN_BURSTS, METHOD, INTERVAL_US, CACHE = range(8)
+EXPIRY_US, EVICTION, CACHE_RELAYED, ADAPTIVE, IMMEDIATE, PUSH_LOCAL, FROM_US, TO_US = range(8, 16)
+# and shares of one.
+ARRIVES, ARRIVES_IN_STORM, WORSENS, IMPROVES, FORWARDED, PUBLISHER_SHARE = range(6)
+
+METHODS = ("none", "push", "subscriber-pull", "publisher-pull", "combined")
+NONE, PUSH, SUBSCRIBER_PULL, PUBLISHER_PULL, COMBINED = range(5)
+EVICTIONS = ("fifo", "random", "subscriber-first")
+FIFO, RANDOM, SUBSCRIBER_FIRST = range(3)
+
+# What a run counts; `fast.epidemic.Result` says what each means.
+EXPECTED, DELIVERED, EVENT_HOPS, DIGESTS, LOST_DIGESTS, ASKS, REQUESTS, RETRANSMISSIONS = range(8)
+USELESS, MISSED_COUNT, RECOVERED, EXPIRED, SERVED_BY_PUBLISHER, SERVED_MAX, ASKED_MAX = range(8, 15)
+MATCHED_TAGGING, MATCHED_ROUTING, ROUTED = range(15, 18)
+COUNTS = 18
