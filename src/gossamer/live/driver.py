@@ -151,16 +151,15 @@ class Driver:
             log.warning("an event was to be passed on whose bytes are no longer at hand: %s", event_id)
             return
         if isinstance(body, Pack):
-            size = len(body) // len(body.ids)
             bundle = self.board.bundle(send.peers, event_id.publisher, self.via)
             bundle.add_from(body, event_id, carried.hops, tag, carried.route)
         else:
-            size = len(body)
             self._send_alone(send.peers, body, Copy(event_id, body.leaf, carried.hops, tag, carried.route))
         if event_id.publisher == self.me:
             self.told(event_id, send.peers)
         if self.recorder is not None and self.recorder.full:
             told = tuple(peer for peer in send.peers if peer not in (self.via, event_id.publisher))
+            size = len(body) // len(body.ids) if isinstance(body, Pack) else len(body)
             self.recorder.sent(self.clock.now_us(), told, event_id, carried.hops, carried.event.topic, size)
 
     def _send_alone(self, peers: tuple[Peer, ...], body: Body, copy: Copy) -> None:

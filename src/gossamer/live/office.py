@@ -151,11 +151,13 @@ class Office:
 
 
 def ranges(acks: list[EventId]) -> list[tuple[int, int, int]]:
-    """Events of one publisher as runs: (incarnation, first, last)."""
-    runs: list[tuple[int, int, int]] = []
-    for incarnation, sequence in sorted({(each.incarnation, each.sequence) for each in acks}):
-        if runs and runs[-1][0] == incarnation and runs[-1][2] == sequence - 1:
-            runs[-1] = (incarnation, runs[-1][1], sequence)
-        else:
-            runs.append((incarnation, sequence, sequence))
-    return runs
+    """Events of one publisher as runs: (incarnation, first, last). They mostly come one after the other."""
+    runs: dict[tuple[int, int, int], None] = {}
+    incarnation, first, last = acks[0].incarnation, acks[0].sequence, acks[0].sequence - 1
+    for each in acks:
+        if each.sequence != last + 1 or each.incarnation != incarnation:
+            runs[incarnation, first, last] = None
+            incarnation, first = each.incarnation, each.sequence
+        last = each.sequence
+    runs[incarnation, first, last] = None
+    return list(runs)

@@ -4,7 +4,6 @@ import logging
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -20,7 +19,7 @@ from gossamer.live.keys.certificates import caller
 from gossamer.live.keys.folder import REVOKED, Papers, read_papers, read_signer
 from gossamer.live.keys.grants import Grant, open_grant
 from gossamer.live.keys.revoked import Revocations, open_revocations
-from gossamer.live.keys.signing import fingerprint, text, verify
+from gossamer.live.keys.signing import fingerprint, text, verifier, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
 from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, Stamp, prove
@@ -190,7 +189,7 @@ class Keyring:
             raise Outdated(f"an event of {node} by a key that is revoked or out of date")
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
-        found = self._signers[publisher, short] = SignerOf(node, key, partial(verify, key), now_s + GOOD_S)
+        found = self._signers[publisher, short] = SignerOf(node, key, verifier(key), now_s + GOOD_S)
         return found
 
     def spell(self, topic: Topic) -> str:

@@ -1,5 +1,6 @@
 """Ed25519: who signs, what others know a key by, and texts that cannot be taken for one another."""
 
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
 
@@ -34,12 +35,25 @@ def text(kind: bytes, content: bytes) -> bytes:
     return b"gossamer %b:%b" % (kind, content)
 
 
-def verify(key: bytes, signature: bytes, signed: bytes) -> bool:
+def verifier(key: bytes) -> Callable[[bytes, bytes], bool]:
+    """Whether a signature (the first of the two) is this key's: reading the key once is worth it for many of them."""
     try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, signed)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+        check = Ed25519PublicKey.from_public_bytes(key).verify
+    except ValueError:
+        return lambda signature, signed: False
+
+    def holds(signature: bytes, signed: bytes) -> bool:
+        try:
+            check(signature, signed)
+        except (InvalidSignature, ValueError):
+            return False
+        return True
+
+    return holds
+
+
+def verify(key: bytes, signature: bytes, signed: bytes) -> bool:
+    return verifier(key)(signature, signed)
 
 
 class Signer:
