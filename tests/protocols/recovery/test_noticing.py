@@ -1,0 +1,140 @@
+"""Gaps between the tags of events: what is missing, and when that is said."""
+
+from gossamer.core.events import Carried
+from gossamer.core.machine import Missing, Note, Unsubscribe
+from gossamer.protocols.recovery.messages import Again, Lost
+from gossamer.protocols.recovery.noticing import LOST_MAX, SOURCES_MAX, runs
+from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.rules import GAP_MAX
+from protocols.recovery.field import A, B, C, Node, S, event, only, said
+
+PULL = Params(method="subscriber-pull")
+
+
+def missing(node: Node) -> list[tuple[int, int, int, int]]:
+    return [*node.recovery.noticing.lost.noticed_us]
+
+
+def place(sequence: int, life: int = 0, pattern: int = A.signature) -> tuple[int, int, int, int]:
+    return (S, life, pattern, sequence)
+
+
+def test_the_first_event_heard_tells_nothing_of_those_before() -> None:
+    node = Node(PULL, A)
+    assert only(node.hear(event(7, (A, 7))), Missing) == []
+    assert missing(node) == []
+
+
+def test_what_is_passed_over_is_missing_and_said_to_be() -> None:
+    node = Node(PULL, A)
+    effects = node.hear(event(1, (A, 1)), event(4, (A, 4)))
+    assert only(effects, Missing) == [Missing(S, 0, A, 2, 3)]
+    assert Note("gap", peer=S, topic=A.topic, detail="2-3") in effects
+    assert missing(node) == [place(2), place(3)]
+
+
+def test_only_patterns_our_users_want_are_followed() -> None:
+    node = Node(PULL, A)
+    node.hear(event(1, (A, 1), (B, 1)), event(2, (A, 2), (B, 9)))
+    assert missing(node) == []
+
+
+def test_an_event_that_comes_late_fills_all_its_places() -> None:
+    node = Node(PULL, A, B)
+    node.hear(event(1, (A, 1), (B, 1)), event(3, (A, 3), (B, 3)))
+    assert len(missing(node)) == 2
+    effects = node.hear(event(2, (A, 2), (B, 2)))
+    assert missing(node) == []
+    assert [e for e in only(effects, Note) if e.kind == "recover"] == []  # type: ignore[attr-defined]
+
+
+def test_one_that_was_sent_again_is_recovered_and_says_how_long_it_took() -> None:
+    node = Node(PULL, A)
+    node.hear(event(1, (A, 1)), event(3, (A, 3)))
+    node.wait(1234)
+    late = event(2, (A, 2))
+    effects = node.get(3, Again(Carried(late, 4)))
+    assert Note("recover", event=late.id, peer=3, topic=A.topic, detail="1234") in effects
+    assert missing(node) == []
+
+
+def test_one_that_nobody_missed_is_recovered_too_but_took_no_known_time() -> None:
+    node = Node(PULL, A)
+    late = event(2, (A, 2))
+    effects = node.get(3, Again(Carried(late, 4)))
+    assert Note("recover", event=late.id, peer=3, topic=A.topic) in effects
+
+
+def test_a_restarted_publisher_is_a_new_stream() -> None:
+    node = Node(PULL, A)
+    node.hear(event(1, (A, 1)), event(50, (A, 50), life=1), event(52, (A, 52), life=1))
+    assert missing(node) == [place(51, life=1)]
+
+
+def test_a_gap_of_any_size_is_the_newest_thousand() -> None:
+    node = Node(PULL, A)
+    effects = node.hear(event(1, (A, 1)), event(2, (A, 2**62)))
+    assert only(effects, Missing) == [Missing(S, 0, A, 2**62 - GAP_MAX, 2**62 - 1)]
+    assert len(missing(node)) == GAP_MAX
+
+
+def test_losses_and_publishers_are_kept_within_bounds() -> None:
+    node = Node(PULL, A)
+    for source in range(30):
+        node.hear(event(1, (A, 1), source=100 + source), event(2, (A, 10**6), source=100 + source))
+    assert len(missing(node)) == LOST_MAX
+    for source in range(SOURCES_MAX + 10):
+        node.hear(event(1, (A, 1), source=10_000 + source))
+    assert len(node.recovery.noticing.sources) == SOURCES_MAX
+
+
+def test_losses_expire() -> None:
+    node = Node(Params(method="subscriber-pull", interval_us=1000, expiry_us=10_000), A)
+    node.hear(event(1, (A, 1)), event(3, (A, 3)))
+    assert said(node.wait(9_000), Lost)
+    node.wait(2_000)
+    assert missing(node) == []
+    assert said(node.wait(100_000), Lost) == []
+    assert node.timers == []
+
+
+def test_patience_lets_most_gaps_fill_by_themselves() -> None:
+    node = Node(Params(interval_us=1000, patience_us=5_000), A)
+    effects = node.hear(event(1, (A, 1)), event(6, (A, 6)))
+    effects += node.wait(4_000)
+    node.hear(event(3, (A, 3)))
+    assert only(effects, Missing) == []
+    assert said(effects, Lost) == []
+    effects = node.wait(30_000)
+    assert only(effects, Missing) == [Missing(S, 0, A, 2, 2), Missing(S, 0, A, 4, 5)]
+    assert said(effects, Lost)
+
+
+def test_what_nobody_wants_any_more_is_forgotten_and_counted_afresh_later() -> None:
+    node = Node(PULL, A, B)
+    node.hear(event(1, (A, 1), (B, 1)), event(3, (A, 3), (B, 3)))
+    node.take(Unsubscribe(A.topic))
+    assert missing(node) == [place(2, pattern=B.signature)]
+    assert node.recovery.noticing.sources[S, 0].highest == {B.signature: 3}
+
+
+def test_an_event_without_tags_is_nobodys_business() -> None:
+    node = Node(PULL, A)
+    bare = event(1, (A, 1))
+    node.hear(type(bare)(bare.id, A.topic))
+    assert node.recovery.noticing.sources == {}
+    assert len(node.recovery.holding.cache) == 0
+
+
+def test_an_event_of_a_pattern_of_ours_is_followed_even_if_a_filter_keeps_it_from_our_user() -> None:
+    node = Node(PULL, A)
+    narrow = event(2, (C, 1), (A, 2))
+    node.hear(event(1, (A, 1)))
+    node.hear(narrow)
+    assert node.recovery.noticing.sources[S, 0].highest == {A.signature: 2}
+    assert node.recovery.holding.get(narrow.id) is not None
+
+
+def test_stretches() -> None:
+    assert runs([]) == []
+    assert runs([1, 2, 3, 5, 7, 8]) == [(1, 3), (5, 5), (7, 8)]
