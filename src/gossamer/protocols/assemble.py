@@ -5,6 +5,7 @@ from typing import Any, TypeAlias, get_args
 
 from msgspec import Struct
 
+from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 from gossamer.core.patterns import Pattern
@@ -48,6 +49,7 @@ DISPATCH_MESSAGES: tuple[type[Struct], ...] = (
     *get_args(search_messages.Message),
     *get_args(scamp_messages.Message),
     *get_args(dispatch_messages.Message),
+    *get_args(recovery_messages.Message),
 )
 "What a dispatcher hears."
 
@@ -100,16 +102,17 @@ def dispatch_node(
     scamp: ScampParams | None = None,
     search: SearchParams | None = None,
     spell: Callable[[Topic], str] | None = None,
+    recovery: Callable[[Topic], RecoveryParams] | RecoveryParams | None = None,
 ) -> Stack:
     """A dispatcher that finds the others itself: they are all members of one community, `topic`, whatever their users
-    subscribe to; the tree stands on its SCAMP views, content-based routing on the tree."""
+    subscribe to; the tree stands on its SCAMP views, content-based routing on the tree, recovery on that."""
     settings = params or DispatchParams()
     node = Stack(me, seed, hierarchy or Hierarchy(), Seen())
     node.interest = OneCommunity(node.hierarchy, topic)
     finder = Search(node, search or SearchParams(), spell)
     members = Scamp(node, finder, scamp or ScampParams())
     tree = Tree(node, members, settings.pace, Offer, Part)
-    Dispatch(node, settings, tree, topic)
+    _recover(Dispatch(node, settings, tree, topic), settings, recovery)
     Community(node, topic, tree)
     return node
 
@@ -119,13 +122,30 @@ def static_dispatcher(
     seed: int,
     neighbours: Mapping[Peer, Sequence[Peer]],
     subscriptions: Mapping[Peer, Sequence[Pattern]],
+    recovery: RecoveryParams | None = None,
     params: DispatchParams | None = None,
 ) -> Stack:
     """A dispatcher of an experiment: the links of every node are given and make a tree, and so is what the users of
     each subscribed to; tables are full from the start."""
+    settings = params or DispatchParams()
     node = Stack(me, seed, Hierarchy(), Seen())
-    fill(Dispatch(node, params or DispatchParams()), neighbours, subscriptions)
+    dispatch = Dispatch(node, settings)
+    fill(dispatch, neighbours, subscriptions)
+    _recover(dispatch, settings, recovery)
     return node
+
+
+def _recover(
+    dispatch: Dispatch,
+    params: DispatchParams,
+    recovery: Callable[[Topic], RecoveryParams] | RecoveryParams | None,
+) -> None:
+    if recovery is None:
+        return
+    of_topic = recovery if callable(recovery) else lambda topic: recovery
+    if params.covering and of_topic(ROOT).method not in ("none", "push"):
+        raise Misuse("covering hides patterns that pulls count by: leave covering off, or choose push or none")
+    Recovery(dispatch.node, dispatch, of_topic).noticing.interest_changed()
 
 
 # -- what messages say of peers: for a driver that asks for everybody's grant before the machine hears of it ----------

@@ -11,6 +11,7 @@ AT_LEAST_ONE = (
     "patterns_max",
     "repeat_us",
     "agree_every_us",
+    "linger_us",
     "beat_every_us",
     "patience_us",
     "silent_beats",
@@ -32,6 +33,10 @@ class Params(Struct, frozen=True, kw_only=True):
     "How long to wait for the answer to a change before it is told again. Several round trips."
     agree_every_us: int = 5 * SECOND_US
     "How often neighbours make sure that both mean the same table. Shorter: a forgotten one is filled sooner."
+    linger_us: int = 5 * SECOND_US
+    """How long others go on telling of what is wanted behind a link that vanished. Until the nodes behind it are found
+    behind another link, publishers must count what these miss. Longer: surer, and more events to dead ends. Longer than
+    the tree takes to mend."""
     beat_every_us: int = SECOND_US // 2
     "How often the tree's root beats. Shorter: whole again sooner, at a message per view entry and beat."
     patience_us: int = 1 * SECOND_US

@@ -1,6 +1,7 @@
 """The subscription table: which patterns came from where, and so whom an event is for.
 
-A source is a neighbour, or ourselves for what our own users asked for.
+A source is a neighbour, or ourselves for what our own users asked for. Or the ghost of a neighbour that is gone:
+patterns that are still told on for a while, though there is nobody to send anything to.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,10 @@ ANSWERS_MAX = 10_000
 "Patterns about which answers are remembered: what peers ask about may be made up without end."
 COMPARED_MAX = 1 << 16
 "Pairs of filters that are compared only once: a table is full of the same few, and so are those of the neighbours."
+
+
+def ghost(neighbour: Peer) -> int:
+    return ~neighbour
 
 
 def read(pattern: Pattern) -> "Filter | None":
@@ -68,8 +73,11 @@ class Table:
         self.sources[neighbour] = {}
         self.widest[neighbour] = Covering(self.covers)
 
-    def close(self, neighbour: Peer) -> None:
+    def haunt(self, neighbour: Peer) -> None:
+        """The neighbour is gone; its ghost wants what it wanted."""
+        self.sources.setdefault(ghost(neighbour), {})
         for pattern in tuple(self.sources[neighbour]):
+            self.add(ghost(neighbour), pattern, self.filters[pattern])
             self.remove(neighbour, pattern)
         del self.sources[neighbour], self.widest[neighbour]
 
@@ -79,7 +87,8 @@ class Table:
         self.filters[pattern] = wanted
         self.sources[source][pattern] = None
         self.all.add(pattern, wanted, source)
-        (self.own if source == self.me else self.widest[source]).add(pattern)
+        if (widest := self._widest(source)) is not None:
+            widest.add(pattern)
         self._changed(source)
 
     def remove(self, source: Peer, pattern: Pattern) -> None:
@@ -87,7 +96,8 @@ class Table:
             return
         del self.sources[source][pattern]
         self.all.remove(pattern, source)
-        (self.own if source == self.me else self.widest[source]).remove(pattern)
+        if (widest := self._widest(source)) is not None:
+            widest.remove(pattern)
         self._changed(source)
         if pattern not in self.all.holders:
             del self.filters[pattern]
@@ -96,16 +106,19 @@ class Table:
         self._towards.clear()
         self._wants.clear()
         self._known = self._local = None
-        if source == self.me:
-            self.own.changed.clear()
+        self.own.changed.clear()
+        widest = self.widest.get(source)
+        if widest is None:
             return
-        widest = self.widest[source]
         for pattern in widest.changed:
             if pattern in widest.shown:
                 self.routes.add(pattern, self.filters[pattern], source)
             else:
                 self.routes.remove(pattern, source)
         widest.changed.clear()
+
+    def _widest(self, source: Peer) -> Covering | None:
+        return self.own if source == self.me else self.widest.get(source)
 
     # -- questions ----------------------------------------------------------------------------------------------
 
@@ -120,7 +133,7 @@ class Table:
     def wanted_besides(self, pattern: Pattern, neighbour: Peer) -> bool:
         """Whether anybody but this neighbour wants the pattern: then it must hear of it."""
         holders = self.all.holders.get(pattern, {})
-        return len(holders) > (neighbour in holders)
+        return len(holders) > (neighbour in holders) + (ghost(neighbour) in holders)
 
     def targets(self, event: Event, besides: Peer) -> list[Peer]:
         """Neighbours that want an event, or lead to some who do. Looks no further once all are found."""

@@ -1,0 +1,220 @@
+"""Subscription forwarding: what our users and the other neighbours want, each neighbour is told.
+
+Invariant at rest: on each link, what one end was told is what everybody on the other end's side wants (covered patterns
+left out where covering is on). Links are a tree's, so no pattern comes back in a circle.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.errors import Misuse
+from gossamer.core.ids import Peer
+from gossamer.core.patterns import Pattern
+from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.protocols.dispatch.covering import Covering
+from gossamer.protocols.dispatch.messages import Tell, Told
+from gossamer.protocols.dispatch.params import Params
+from gossamer.protocols.dispatch.table import Table, ghost, read
+from gossamer.protocols.dispatch.telling import Telling
+
+
+class Repeat(Struct, frozen=True):
+    """Timer: a change was not answered. Stale once it was."""
+
+    neighbour: Peer
+    stream: int
+    number: int
+
+
+class Agree(Struct, frozen=True):
+    """Timer: neighbours make sure that they mean the same tables."""
+
+
+class Fade(Struct, frozen=True):
+    """Timer: what a neighbour wanted that is gone is forgotten. Stale if it came back and went once more."""
+
+    neighbour: Peer
+    times: int
+
+
+class Subscriptions(Layer):
+    """The table, and how it and those of the neighbours are kept the same."""
+
+    def __init__(self, node: Stack, params: Params) -> None:
+        super().__init__(node)
+        self.params = params
+        self.table = Table(node.me, node.hierarchy)
+        self.tellings: dict[Peer, Telling] = {}
+        "One for each neighbour."
+        self.heard: dict[Peer, Told] = {}
+        "How far each neighbour's changes came."
+        self.gone: dict[Peer, int] = {}
+        "Neighbours whose patterns are not forgotten yet, and how many times they went."
+        self.streams = 0
+        self.agreeing = False
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {
+            Tell: self.on_tell,
+            Told: self.on_told,
+            Repeat: self.on_repeat,
+            Agree: self.on_agree,
+            Fade: self.on_fade,
+        }
+
+    def interest_changed(self) -> None:
+        mine, me = self.node.interest.patterns, self.node.me
+        for pattern in [each for each in self.table.sources[me] if each not in mine]:
+            self.forget(me, pattern)
+        for pattern, wanted in mine.items():
+            self.table.add(me, pattern, wanted)
+            self.want(pattern)
+        self.tell_all()
+
+    # -- links --------------------------------------------------------------------------------------------------
+
+    def set_links(self, links: Sequence[Peer]) -> None:
+        """The tree changed: these are our neighbours now."""
+        for peer in [each for each in self.tellings if each not in links]:
+            self.link_down(peer)
+        for peer in links:
+            if peer not in self.tellings:
+                self.link_up(peer)
+        self.tell_all()
+        if links and not self.agreeing:
+            self.agreeing = True
+            self.out.timer(self.params.agree_every_us, Agree())
+
+    def link_up(self, peer: Peer) -> None:
+        self.table.open(peer)
+        wanted = self.wanted()
+        for pattern in self.table.all.holders:
+            if self.table.wanted_besides(pattern, peer):
+                wanted.add(pattern)
+        self.tellings[peer] = Telling(self.fresh_stream(), wanted, self.params.patterns_max)
+
+    def link_down(self, peer: Peer) -> None:
+        """Whoever is behind a link that vanished will be behind another one soon: for a while others still hear of what
+        they want, so that publishers go on counting it, and they will see what they missed."""
+        del self.tellings[peer]
+        self.heard.pop(peer, None)
+        self.table.haunt(peer)
+        if not self.table.sources[ghost(peer)]:
+            del self.table.sources[ghost(peer)]
+            return
+        self.gone[peer] = self.gone.get(peer, 0) + 1
+        self.out.timer(self.params.linger_us, Fade(peer, self.gone[peer]))
+
+    def on_fade(self, timer: Fade) -> None:
+        if self.gone.get(timer.neighbour) == timer.times:
+            del self.gone[timer.neighbour]
+            for pattern in tuple(self.table.sources[ghost(timer.neighbour)]):
+                self.forget(ghost(timer.neighbour), pattern)
+            del self.table.sources[ghost(timer.neighbour)]
+            self.tell_all()
+
+    def wanted(self) -> Covering:
+        return Covering(self.table.covers if self.params.covering else None)
+
+    def fill(self, behind: Mapping[Peer, Mapping[Pattern, object]]) -> None:
+        """An experiment's table, as it is once everybody told everything: what lies behind each link."""
+        for peer in behind:
+            self.link_up(peer)
+        found: dict[Peer, Mapping[Pattern, object]] = {self.node.me: self.node.interest.patterns, **behind}
+        for source, patterns in found.items():
+            told = self.wanted()
+            for pattern in patterns:
+                told.add(pattern)
+            for pattern in patterns if source == self.node.me else told.shown:
+                self.table.add(source, pattern, read(pattern))
+                self.want(pattern)
+        for telling in self.tellings.values():
+            telling.settled()
+
+    def fresh_stream(self, after: int = 0) -> int:
+        self.streams = max(self.node.now_us, self.streams + 1, after + 1)
+        return self.streams
+
+    # -- what neighbours are told -------------------------------------------------------------------------------
+
+    def want(self, pattern: Pattern) -> None:
+        """Somebody wants this: every neighbour besides hears of it."""
+        for peer, telling in self.tellings.items():
+            if self.table.wanted_besides(pattern, peer):
+                telling.wanted.add(pattern)
+
+    def forget(self, source: Peer, pattern: Pattern) -> None:
+        """A source no longer wants this; whom nobody else told of it need not send it any more."""
+        self.table.remove(source, pattern)
+        for peer, telling in self.tellings.items():
+            if not self.table.wanted_besides(pattern, peer):
+                telling.wanted.remove(pattern)
+
+    def tell_all(self) -> None:
+        for peer in self.tellings:
+            self.tell(peer)
+
+    def tell(self, peer: Peer) -> None:
+        change = self.tellings[peer].next()
+        if change is not None:
+            self.out.send([peer], change)
+            self.out.timer(self.params.repeat_us, Repeat(peer, change.stream, change.number))
+
+    def on_told(self, peer: Peer, told: Told) -> None:
+        telling = self.tellings.get(peer)
+        if telling is None:
+            return
+        if not telling.heard(told):
+            telling.begin(self.fresh_stream(told.stream))
+        self.tell(peer)
+
+    def on_repeat(self, timer: Repeat) -> None:
+        telling = self.tellings.get(timer.neighbour)
+        if telling is None or telling.flying is None:
+            return
+        if (telling.stream, telling.number) == (timer.stream, timer.number):
+            self.out.send([timer.neighbour], telling.flying)
+            self.out.timer(self.params.repeat_us, timer)
+
+    def on_agree(self, timer: Agree) -> None:
+        self.agreeing = bool(self.tellings)
+        if self.agreeing:
+            self.out.timer(self.params.agree_every_us, timer)
+        for peer, telling in self.tellings.items():
+            if telling.flying is None:
+                self.out.send([peer], telling.agree())
+
+    # -- what neighbours tell -----------------------------------------------------------------------------------
+
+    def on_tell(self, peer: Peer, tell: Tell) -> None:
+        if peer not in self.tellings:
+            self.out.note("reject", peer=peer, detail="not a neighbour on the tree")
+            return
+        heard = self.heard.get(peer)
+        if tell.number <= 1 and (heard is None or tell.stream > heard.stream):
+            for pattern in tuple(self.table.sources[peer]):
+                self.forget(peer, pattern)
+            heard = self.heard[peer] = Told(tell.stream, 0)
+        if heard is not None and tell.stream == heard.stream and tell.number == heard.number + 1:
+            self.take(peer, tell)
+            heard = self.heard[peer] = Told(tell.stream, tell.number)
+            self.tell_all()
+        if heard is None or tell.stream > heard.stream:
+            heard = Told(tell.stream, 0)  # we know nothing of what came before: it must begin anew
+        self.out.send([peer], heard)
+
+    def take(self, peer: Peer, tell: Tell) -> None:
+        for pattern in tell.add:
+            if len(self.table.sources[peer]) >= self.params.patterns_max:
+                self.out.note("reject", peer=peer, topic=pattern.topic, detail="too many patterns")
+                continue
+            try:
+                wanted = read(pattern)
+            except Misuse as wrong:
+                self.out.note("reject", peer=peer, topic=pattern.topic, detail=f"bad filter: {wrong}"[:200])
+                continue
+            self.table.add(peer, pattern, wanted)
+            self.want(pattern)
+        for pattern in tell.remove:
+            self.forget(peer, pattern)
