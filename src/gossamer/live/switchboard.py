@@ -19,7 +19,7 @@ from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel, Transport
 from gossamer.live.trust import Record, Trust
-from gossamer.wire.frame import Batch, Copy, Hello
+from gossamer.wire.frame import FRAME_BYTES_MAX, PART_BYTES, Batch, Copy, Hello
 
 log = logging.getLogger("gossamer.links")
 
@@ -69,7 +69,8 @@ class Switchboard:
         self.me, self.office, self.transport, self.trust = me, office, transport, trust
         self.book, self.metrics = book, metrics
         self.handshake_s, self.dial_s, self.idle_s = handshake_s, dial_s, idle_s
-        self.frame_bytes = frame_bytes
+        self.frame_bytes = min(frame_bytes, FRAME_BYTES_MAX - 3 * PART_BYTES)
+        "Where a frame is closed: two packs, or an event, may still be on their way into it."
         self.queue_bytes, self.links_max, self.strangers_max = queue_bytes, links_max, strangers_max
         self.lines: dict[Peer, Line] = {}
         self.links: dict[Link, None] = {}
