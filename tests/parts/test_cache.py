@@ -113,3 +113,14 @@ def test_the_index_is_always_what_a_look_at_every_event_would_find(
         assert all(cache.get(each) == each.sequence for each in model)
     cache.tagged(A)
     assert len(cache.places) == sum(map(len, model.values()))
+
+
+def test_the_newest_of_a_pattern_is_the_one_that_came_last() -> None:
+    cache: Cache[str] = Cache(2)
+    assert cache.newest(A) is None
+    put(cache, 1)
+    put(cache, 2, patterns=(B,))
+    assert cache.newest(A) == event(1)
+    put(cache, 3, patterns=(B,))
+    assert cache.newest(A) is None
+    assert cache.newest(B) == event(3)

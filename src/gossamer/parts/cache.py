@@ -105,6 +105,11 @@ class Cache(Generic[Item]):
         self._index()
         return [*self.by_pattern.get(pattern, ())]
 
+    def newest(self, pattern: int) -> EventId | None:
+        """The last of them."""
+        self._index()
+        return next(reversed(self.by_pattern.get(pattern, {})), None)
+
     def _index(self) -> None:
         for event_id, entry in self.fresh.items():
             self.kept[event_id] = entry

@@ -29,7 +29,6 @@ def test_what_is_passed_over_is_missing_and_said_to_be() -> None:
     node = Node(PULL, A)
     effects = node.hear(event(1, (A, 1)), event(4, (A, 4)))
     assert only(effects, Missing) == [Missing(S, 0, A, 2, 3)]
-    assert Note("gap", peer=S, topic=A.topic, detail="2-3") in effects
     assert missing(node) == [place(2), place(3)]
 
 

@@ -186,7 +186,7 @@ def intervals(node: Node, us: int) -> list[int]:
 def test_an_adaptive_push_slows_down_in_vain_and_hurries_when_it_was_wanted() -> None:
     node = Node(params("push", adaptive=True), A)
     node.hear(event(1, (A, 1)))
-    assert intervals(node, 100 * T) == [T, 2 * T, 4 * T, 8 * T, 16 * T, 32 * T, 32 * T]
+    assert intervals(node, 100 * T) == [T, 2 * T, 4 * T, 8 * T, 16 * T, 32 * T, 32 * T, 32 * T]
     node.get(2, Want(A, (event(1, (A, 1)).id,)))
     assert intervals(node, 70 * T)[:3] == [T, 2 * T, 4 * T]
 

@@ -55,6 +55,10 @@ class Holding:
             last -= 1
         return tuple(ids[max(0, last - DIGEST_MAX) : last])
 
+    def newest(self, signature: int) -> EventId | None:
+        """The cached event of a pattern that came last."""
+        return self.cache.newest(signature)
+
     def _came_us(self, event_id: EventId) -> int:
         found = self.cache.get(event_id)
         return 0 if found is None else found[1]

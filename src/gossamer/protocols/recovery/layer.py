@@ -117,7 +117,7 @@ class Recovery(Layer):
         mine = via == self.node.me
         if ours or mine or self.cache_relayed:
             self.holding.keep(carried, ours or mine)
-            if self.offers.calm or not self.offers.news:
+            if self.offers.calm and self.node.now_us >= self.offers.look_us:
                 self.offers.heard_news()
         if mine:
             self.tails.published(event)

@@ -127,7 +127,6 @@ class Noticing:
     def _tell(self, gap: Gap) -> None:
         for first, last in runs(self._still_missing(gap)):
             self.node.out.effects.append(Missing(gap.publisher, gap.incarnation, gap.pattern, first, last))
-            self.node.out.note("gap", peer=gap.publisher, topic=gap.pattern.topic, detail=f"{first}-{last}")
 
     def _still_missing(self, gap: Gap) -> list[int]:
         signature = gap.pattern.signature

@@ -171,12 +171,17 @@ class Rounds:
         told = self.ground.local() if regime.params.push_local else self.ground.known()
         self.offer([each for each in told if self.regime(each.topic) is regime], number, key, self.node.now_us)
 
-    def offer(self, known: list[Pattern], number: int, key: int, until_us: int) -> None:
+    def offer(self, known: list[Pattern], number: int, key: int, until_us: int) -> Digest | None:
         """Tells of what came by then, of one of these patterns."""
-        if known:
-            pattern = known[rules.choice(key, len(known))]
-            if ids := self.holding.digest(pattern.signature, until_us):
-                self.passing.begin(Digest(pattern, ids, self.node.me, number))
+        if not known:
+            return None
+        pattern = known[rules.choice(key, len(known))]
+        ids = self.holding.digest(pattern.signature, until_us)
+        if not ids:
+            return None
+        digest = Digest(pattern, ids, self.node.me, number)
+        self.passing.begin(digest)
+        return digest
 
     def ask_subscribers(self, regime: Regime, number: int, key: int) -> None:
         until_us = self.node.now_us - regime.params.patience_us
