@@ -15,10 +15,11 @@ from gossamer.core.machine import Given, Leave, Note, PeerDown, Publish, Subscri
 from gossamer.live import journal as live_journal
 from gossamer.live.config import Config
 from gossamer.live.config_tables import HierarchyConfig, TraceConfig
-from gossamer.live.journal import Journal, Parameters, open_journal
+from gossamer.live.journal import Journal, open_journal
 from gossamer.protocols.assemble import dynamic_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
-from gossamer.wire.journal import SETTINGS, Entry, Head, digest
+from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.wire.journal import SETTINGS, Entry, Head, Settings, digest
 from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
 NOTES = [Note("start"), Note("stop")]
@@ -38,8 +39,9 @@ class Bench:
         assert made is not None
         self.journal: Journal = made
 
-    def in_force(self) -> Parameters:
-        return self.config.camcast, self.config.topics, self.config.scamp
+    def in_force(self) -> Settings:
+        config = self.config
+        return Settings(config.camcast, config.topics, config.scamp, config.recovery, config.recovery_topics)
 
     def step(self, given: Given, effects: int = 0) -> None:
         self.journal.given(5, given)
@@ -56,7 +58,7 @@ class Bench:
         return [entry for record in self.records() for entry in record]
 
     def givens(self) -> list[Given]:
-        read = Givens(dynamic_node(1, 1)).read
+        read = Givens(dynamic_node(1, 1, recovery=RecoveryParams.live())).read
         return [read(entry) for entry in self.entries() if entry.kind != SETTINGS]
 
 

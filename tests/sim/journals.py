@@ -47,7 +47,7 @@ class Scribe(Watcher):
         def spell(topic: Topic) -> str:
             return self.spelled.setdefault(me, {}).setdefault(topic, topic[::-1])
 
-        return dynamic_node(me, 9, Hierarchy(PARENTS), SETTINGS.of, SETTINGS.scamp, spell=spell)
+        return dynamic_node(me, 9, Hierarchy(PARENTS), SETTINGS.of, SETTINGS.scamp, spell=spell, recovery=SETTINGS.recovery_of)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         spelled = self.spelled.pop(peer, {})

@@ -13,7 +13,8 @@ from gossamer.core.draws import LOSS, chance, fold
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.sim.network import GilbertElliott, Independent, Latency, Loss, Network
+from gossamer.parts.bursts import GilbertElliott
+from gossamer.sim.network import Independent, Latency, Loss, Network
 
 MANY = 20_000
 CONSTANT = Latency(median_us=100)

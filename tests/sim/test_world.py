@@ -21,7 +21,8 @@ from gossamer.core.machine import (
     Started,
     Subscribe,
 )
-from gossamer.sim.network import GilbertElliott, Independent, Latency, Network
+from gossamer.parts.bursts import GilbertElliott
+from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
 

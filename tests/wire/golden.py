@@ -5,6 +5,7 @@ from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
+from gossamer.core.patterns import Pattern, Tag
 from gossamer.live.control import (
     Acked,
     Answer,
@@ -18,6 +19,7 @@ from gossamer.live.control import (
     Taken,
 )
 from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
+from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Lost, Place, Want
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.wire.frame import Copy, Hello, PackCopy
@@ -26,9 +28,12 @@ from gossamer.wire.proof import Proof
 HELLO = Hello(1, 1, "default", "node", b"record", 7)
 HELLO_FRAME = bytes.fromhex("0000001b 01 0196 01 01") + b"\xa7default" + b"\xa4node" + b"\xc4\x06record" + b"\x07"
 
-EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4)
-HEAD = b"\x96" + b"\x93\x01\x02\x03" + b"\xa2.a" + b"\x81\xa6minute\x58" + b"\xc0" + b"\xce\x00\x0f\x42\x40" + b"\x04"
-UNSIGNED = b"\x93" + b"\xc4\x18" + HEAD + b"\xc4\x07payload" + b"\xc0"
+EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4, (Tag(9, 5),))
+HEAD = (
+    b"\x97" + b"\x93\x01\x02\x03" + b"\xa2.a" + b"\x81\xa6minute\x58" + b"\xc0" + b"\xce\x00\x0f\x42\x40" + b"\x04"
+    + b"\x91\x92\x09\x05"
+)  # fmt: skip
+UNSIGNED = b"\x93" + b"\xc4\x1c" + HEAD + b"\xc4\x07payload" + b"\xc0"
 PROOF = Proof(b"k" * 8, b"s" * 64, 2, 1, b"h" * 16)
 SIGNED = (
     UNSIGNED[:-1]
@@ -50,14 +55,14 @@ CONTENT = (
 "A pack of one event: the stamp, the heads as they were signed, the payloads."
 PACK_COPY = PackCopy(b"m" * 16, 6, "camcast.carry", memoryview(CONTENT), (7,))
 PACKED_PACK_COPY = (
-    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x71" + CONTENT + b"\x91\x07"
+    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x75" + CONTENT + b"\x91\x07"
 )
 BYE = b"\x82\xa4type\xa8live.bye\xa3why\xa3why"
 BATCH_FRAME = (
-    bytes.fromhex("00000121 01 02" "95")
+    bytes.fromhex("00000129 01 02" "95")
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x06record"
     + b"\xdd\x00\x00\x00\x01" + PACKED_COPY
-    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x25" + UNSIGNED
+    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x29" + UNSIGNED
     + b"\xdd\x00\x00\x00\x01" + BYE
     + b"\xdd\x00\x00\x00\x01" + PACKED_PACK_COPY
 )  # fmt: skip
@@ -101,6 +106,27 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x87\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5above\xa2.c\xa5topic\xa2.a\xa5peers\x91\x01"
         b"\xa6failed\x91\x02\xa6rotate\xc3",
     ),
+    (
+        Digest(Pattern(".a", "p"), (EventId(1, 2, 3),), 4, 5),
+        b"\x85\xa4type\xafrecovery.digest\xa7pattern\x92\xa2.a\xa1p\xa3ids\x91\x93\x01\x02\x03\xa9initiator\x04\xa5round\x05",
+    ),
+    (
+        Want(Pattern(".a"), (EventId(1, 2, 3),)),
+        b"\x83\xa4type\xadrecovery.want\xa7pattern\x92\xa2.a\xa0\xa3ids\x91\x93\x01\x02\x03",
+    ),
+    (
+        Lost(Pattern(".a"), (Place(1, 2, 3),), 4, 5),
+        b"\x85\xa4type\xadrecovery.lost\xa7pattern\x92\xa2.a\xa0\xa6wanted\x91\x93\x01\x02\x03\xa9initiator\x04\xa5round\x05",
+    ),
+    (
+        Ask(1, 2, (Asked(Pattern(".a"), 3),), (6, 7), 4, 5),
+        b"\x87\xa4type\xacrecovery.ask\xa6source\x01\xabincarnation\x02\xa6wanted\x91\x92\x92\xa2.a\xa0\x03"
+        b"\xa5route\x92\x06\x07\xa9initiator\x04\xa5round\x05",
+    ),
+    (
+        Latest(1, 2, Pattern(".a"), 3, 4),
+        b"\x86\xa4type\xafrecovery.latest\xa6source\x01\xabincarnation\x02\xa7pattern\x92\xa2.a\xa0\xa8sequence\x03\xa6age_us\x04",
+    ),
     (Acked(((1, 2, 3),)), b"\x82\xa4type\xaalive.acked\xa6ranges\x91\x93\x01\x02\x03"),
     (Revoked(b"list"), b"\x82\xa4type\xaclive.revoked\xa4data\xc4\x04list"),
     (Bye("why"), BYE),
@@ -114,13 +140,13 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x84\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no",
     ),
     (
-        Read(1, ".a", "n", True, True, "p > 1"),
-        b"\x87\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
-        b"\xa5where\xa5p > 1",
+        Read(1, ".a", "n", True, True, "p > 1", False),
+        b"\x88\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
+        b"\xa5where\xa5p > 1\xa7recover\xc2",
     ),
     (
-        Items(1, (Item(1, b"s", 2, True, 3),), "no"),
-        b"\x84\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x95\x01\xc4\x01s\x02\xc3\x03\xa7problem\xa2no",
+        Items(1, (Item(1, b"s", 2, True, 3, ".a", 4),), "no"),
+        b"\x84\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x02\xc3\x03\xa2.a\x04\xa7problem\xa2no",
     ),
     (Taken(1, 2, (3,)), b"\x84\xa4type\xacclient.taken\xa6number\x01\xa5items\x02\xa5acked\x91\x03"),
     (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),

@@ -30,6 +30,7 @@ from gossamer.core.machine import (
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
 from gossamer.protocols.camcast.messages import Alive, Probe
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.layer import Patience, Renew
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
@@ -50,7 +51,7 @@ from gossamer.wire.journal import (
 from gossamer.wire.journal_reading import Givens, JournalReader, Unheard, read_settings
 from wire.instances import instances
 
-NODE = dynamic_node(1, 1)
+NODE = dynamic_node(1, 1, recovery=RecoveryParams.live())
 GIVENS = Givens(NODE)
 TIMERS = [kind for kind in NODE.hearers if kind.__struct_config__.tag is None]
 SETTINGS = Settings(CamcastParams.live(), {".a": CamcastParams.camcast()}, ScampParams(tries=5))

@@ -156,7 +156,7 @@ class Stack:
             self.publish(given.event, given.join)  # type: ignore[union-attr]
         elif kind is machine.Known:
             for layer in self.layers:
-                layer.repeated(given.peer, given.events)  # type: ignore[union-attr]
+                layer.repeated(given.peer, given.events)  # type: ignore[union-attr,arg-type]
         else:
             self._told(given)
             self.era += 1

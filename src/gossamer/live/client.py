@@ -125,13 +125,20 @@ class Client:
         return future
 
     def subscribe(
-        self, topic: str, *, where: str = "", name: str = "", from_start: bool = False, ordered: bool = False
+        self,
+        topic: str,
+        *,
+        where: str = "",
+        name: str = "",
+        from_start: bool = False,
+        ordered: bool = False,
+        recover: bool = True,
     ) -> "Reader":
         """Events of a topic and its subtopics, as the node gets them; `from_start`: also those its spool still has.
         The node asks the filter `where`: what does not match is not even sent here."""
         filter = filter_of(where)
         said = "" if filter is None else filter.text
-        return Reader(self, Read(next(self._numbers), topics.topic(topic), name, from_start, ordered, said))
+        return Reader(self, Read(next(self._numbers), topics.topic(topic), name, from_start, ordered, said, recover))
 
     def _say(self, message: Message) -> None:
         link = self._link
@@ -265,7 +272,7 @@ class Reader:
 
 def as_read(item: Item) -> Delivery | Gap:
     if item.lost:
-        return Gap(item.lost, item.sealed.decode(errors="replace"))
+        return Gap(item.lost, item.sealed.decode(errors="replace"), item.topic, item.publisher)
     return read_delivery(item.sealed, item.place, item.hops, item.redelivered)
 
 

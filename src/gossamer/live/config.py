@@ -16,6 +16,7 @@ from gossamer.core.reading import joined
 from gossamer.core.topics import Topic, topic
 from gossamer.live.config_reading import ANY, Said, fields_of
 from gossamer.live.config_tables import (
+    FaultsConfig,
     HierarchyConfig,
     Limits,
     MetricsConfig,
@@ -30,6 +31,7 @@ from gossamer.live.config_tables import (
 )
 from gossamer.live.trust import is_loopback
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
 
@@ -37,7 +39,11 @@ T = TypeVar("T", bound=Struct)
 
 ADDRESSES_MAX = 8
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
-PRESETS = ("live", "camcast", "damulticast")
+PRESETS: dict[type[Struct], tuple[str, ...]] = {
+    CamcastParams: ("live", "camcast", "damulticast"),
+    RecoveryParams: ("live", "paper"),
+}
+"The first holds where none is named."
 TABLES: dict[str, type[Struct]] = {
     "spool": SpoolConfig,
     "trace": TraceConfig,
@@ -47,8 +53,22 @@ TABLES: dict[str, type[Struct]] = {
     "scamp": ScampParams,
     "search": SearchParams,
     "hierarchy": HierarchyConfig,
+    "faults": FaultsConfig,
 }
-RELOADABLE = ("seeds", "subscribe", "publish", "limits", "timeouts", "camcast", "topics", "scamp")
+BY_TOPIC = {"camcast": "topics", "recovery": "recovery_topics"}
+"Tables of parameters, and where they stand for single topics."
+RELOADABLE = (
+    "seeds",
+    "subscribe",
+    "publish",
+    "limits",
+    "timeouts",
+    "camcast",
+    "topics",
+    "scamp",
+    "recovery",
+    "recovery_topics",
+)
 "What may change while a node runs; of other tables, these fields:"
 RELOADABLE_FIELDS = ("trace.level", "spool.keep_s", "spool.keep_bytes")
 
@@ -80,9 +100,14 @@ class Config(Struct, frozen=True, kw_only=True):
     camcast: CamcastParams = CamcastParams.live()
     topics: dict[str, CamcastParams] = {}
     "The same for single topics, in full."
+    recovery: RecoveryParams = RecoveryParams.live()
+    "How events that were lost on the way are found again."
+    recovery_topics: dict[str, RecoveryParams] = {}
+    "The same for single topics, in full."
     scamp: ScampParams = ScampParams()
     search: SearchParams = SearchParams()
     hierarchy: HierarchyConfig = HierarchyConfig()
+    faults: FaultsConfig = FaultsConfig()
 
     def __post_init__(self) -> None:
         as_path(self, "keys")
@@ -90,7 +115,7 @@ class Config(Struct, frozen=True, kw_only=True):
             as_tuple(self, field)
         self._check_names()
         self._check_addresses()
-        for field in ("subscribe", "publish", "topics"):
+        for field in ("subscribe", "publish", "topics", "recovery_topics"):
             for each in getattr(self, field):
                 with about(field):
                     topic(each)
@@ -135,6 +160,10 @@ class Config(Struct, frozen=True, kw_only=True):
         """What holds for one topic's community."""
         return self.topics.get(name, self.camcast)
 
+    def recovery_of(self, name: Topic) -> RecoveryParams:
+        """How losses of one topic are found."""
+        return self.recovery_topics.get(name, self.recovery)
+
     def advertised(self, bound: str) -> tuple[str, ...]:
         """What goes into the node's record, once it is known where it is bound."""
         if not self.advertise:
@@ -176,28 +205,32 @@ def read(
 
 def _fields() -> dict[str, Any]:
     fields = fields_of(Config)
-    fields["camcast"]["preset"] = str
-    fields["topics"] = {ANY: fields["camcast"]}
+    for general, single in BY_TOPIC.items():
+        fields[general]["preset"] = str
+        fields[single] = {ANY: fields[general]}
     return fields
 
 
 def _config(said: Mapping[str, Any]) -> Config:
     tables: dict[str, Any] = {name: _table(kind, said.get(name, {}), name) for name, kind in TABLES.items()}
-    general = said.get("camcast", {})
-    own = said.get("topics", {}).items()
-    topics = {name: _camcast({**general, **fields}, joined("topics", name)) for name, fields in own}
+    for name, kind in (("camcast", CamcastParams), ("recovery", RecoveryParams)):
+        general, single = said.get(name, {}), BY_TOPIC[name]
+        tables[name] = _preset(kind, general, name)
+        tables[single] = {
+            topic: _preset(kind, {**general, **fields}, joined(single, topic))
+            for topic, fields in said.get(single, {}).items()
+        }
     plain = {name: value for name, value in said.items() if not isinstance(value, dict)}
-    return Config(**plain, **tables, camcast=_camcast(general, "camcast"), topics=topics)
+    return Config(**plain, **tables)
 
 
-def _camcast(said: Mapping[str, Any], where: str) -> CamcastParams:
+def _preset(kind: type[T], said: Mapping[str, Any], where: str) -> T:
     """A preset with single fields changed: what is written anywhere wins over a preset."""
-    fields = dict(said)
-    preset = fields.pop("preset", PRESETS[0])
-    if preset not in PRESETS:
-        raise Misuse(f"{where}.preset must be {', '.join(PRESETS[:-1])} or {PRESETS[-1]}, not {preset!r}")
-    made: CamcastParams = getattr(CamcastParams, preset)()
-    return _table(CamcastParams, {**structs.asdict(made), **fields}, where)
+    fields, presets = dict(said), PRESETS[kind]
+    preset = fields.pop("preset", presets[0])
+    if preset not in presets:
+        raise Misuse(f"{where}.preset must be {', '.join(presets[:-1])} or {presets[-1]}, not {preset!r}")
+    return _table(kind, {**structs.asdict(getattr(kind, preset)()), **fields}, where)
 
 
 def _table(kind: type[T], said: Mapping[str, Any], where: str) -> T:
@@ -231,7 +264,9 @@ def _differences(old: Config, new: Config) -> list[tuple[str, Any]]:
         before, after = getattr(old, name), getattr(new, name)
         if before == after:
             continue
-        if isinstance(after, SpoolConfig | TraceConfig | MetricsConfig | Limits | Timeouts | HierarchyConfig):
+        if isinstance(
+            after, SpoolConfig | TraceConfig | MetricsConfig | Limits | Timeouts | HierarchyConfig | FaultsConfig
+        ):
             inner = [(each, getattr(before, each), getattr(after, each)) for each in after.__struct_fields__]
             found += [(f"{name}.{each}", value) for each, was, value in inner if was != value]
         else:

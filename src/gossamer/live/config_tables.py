@@ -114,6 +114,25 @@ class Timeouts(Struct, frozen=True, kw_only=True):
         above_zero(self, *self.__struct_fields__)
 
 
+class FaultsConfig(Struct, frozen=True, kw_only=True):
+    """[faults]: losses made on purpose, to see what a network does about them. Not for networks in use."""
+
+    loss: float = 0.0
+    "The share of events and messages that this node does not hear, though they arrived."
+    burst: float = 1.0
+    "How many in a row from one peer, on average; 1: each by itself."
+    seed: int = 0
+    "Another one: other losses."
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.loss < 1:
+            raise Misuse(f"loss must be at least 0 and below 1, not {self.loss}")
+        if not (self.burst >= 1 and math.isfinite(self.burst)):
+            raise Misuse(f"burst must be at least 1, not {self.burst}")
+        if not 0 <= self.seed < 2**63:
+            raise Misuse(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
+
+
 class HierarchyConfig(Struct, frozen=True, kw_only=True):
     """[hierarchy]: super-topics beside those the names tell. Every node of a network should say the same."""
 

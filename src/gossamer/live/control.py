@@ -5,7 +5,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from gossamer.core.events import Attribute
-from gossamer.core.ids import EventId
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.patterns import Where
 from gossamer.core.topics import Topic
 from gossamer.wire.sealed import Key
@@ -64,6 +64,8 @@ class Read(Struct, frozen=True, tag="client.read"):
     ordered: bool = False
     where: Where = ""
     "Only those whose attributes match this filter."
+    recover: bool = True
+    "Whether events that were lost on the way are looked for."
 
 
 class Item(Struct, frozen=True, array_like=True):
@@ -74,6 +76,9 @@ class Item(Struct, frozen=True, array_like=True):
     hops: Count = 0
     redelivered: bool = False
     lost: Count = 0
+    topic: Annotated[str, Meta(max_length=255)] = ""
+    "Where the lost ones are missing, if they may still be found."
+    publisher: Peer = 0
 
 
 class Items(Struct, frozen=True, tag="client.items"):

@@ -3,6 +3,8 @@
 from msgspec import Struct
 
 from gossamer.core.events import Event
+from gossamer.core.ids import Peer
+from gossamer.core.topics import Topic
 from gossamer.wire.sealed import unseal
 
 
@@ -23,6 +25,10 @@ class Gap(Struct, frozen=True):
     lost: int
     "How many, as far as that is known."
     why: str
+    topic: Topic = ""
+    "Where events are missing that may still be found: they come later, as any other. Empty: lost for good."
+    publisher: Peer = 0
+    "Whose."
 
 
 def delivery(event: Event, place: int, hops: int, redelivered: bool = False) -> Delivery:
@@ -35,6 +41,7 @@ def delivery(event: Event, place: int, hops: int, redelivered: bool = False) -> 
         e.climb,
         e.published_us,
         e.ordinal,
+        e.tags,
         place=place,
         hops=hops,
         redelivered=redelivered,

@@ -12,7 +12,20 @@ from typing import Protocol
 from msgspec import Struct
 
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Fired, Given, Machine, Note, PeerDown, Received, Send, SetTimer
+from gossamer.core.machine import (
+    Deliver,
+    Effect,
+    Fetch,
+    Fired,
+    Given,
+    Machine,
+    Missing,
+    Note,
+    PeerDown,
+    Received,
+    Send,
+    SetTimer,
+)
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
@@ -76,6 +89,8 @@ class Driver:
         "Hears to whom events of this node's own went."
         self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
         self.noted: Callable[[Note], None] = lambda note: None
+        self.missing: Callable[[Missing], None] = lambda missing: None
+        self.fetch: Callable[[Fetch], None] = lambda fetch: None
         self._deliveries: list[Deliver] = []
         self._ticking = False
 
@@ -107,6 +122,10 @@ class Driver:
                 self._deliveries.append(effect)  # type: ignore[arg-type]
             elif kind is SetTimer:
                 self._set(effect)  # type: ignore[arg-type]
+            elif kind is Missing:
+                self.missing(effect)  # type: ignore[arg-type]
+            elif kind is Fetch:
+                self.fetch(effect)  # type: ignore[arg-type]
             else:
                 self.noted(effect)  # type: ignore[arg-type]
         if not self._ticking:

@@ -18,6 +18,7 @@ from gossamer.live.arrivals import Arrivals
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
 from gossamer.live.clock import monotonic_us
+from gossamer.live.faults import Losing
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.requests import Requests
@@ -57,6 +58,8 @@ class Hearing:
         self.feed, self.control = feed, control
         self.meant, self.requests = meant, requests
         self.arrivals = Arrivals(me, trust, book, bodies, carriers, metrics, knows, feed, meet, self.may)
+        self.losing: Losing | None = None
+        "Loses some of it, where that is asked for."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}
 
     # -- records ------------------------------------------------------------------------------------------------
@@ -118,7 +121,8 @@ class Hearing:
         if batch.records:
             self._introduce(link, batch.records)
         if batch.copies or batch.packs:
-            self.arrivals.take(link, batch)
+            assert link.peer is not None
+            self.arrivals.take(link, batch if self.losing is None else self.losing.left(link.peer, batch))
         for raw in batch.messages:
             if link.closed:
                 return  # for what came before
@@ -162,6 +166,8 @@ class Hearing:
         ]:
             culprit = peer if peer in liars else liars[0]
             link.blame(culprit, "not granted", f"{type(message).__name__} about a topic it may not read")
+        elif self.losing is not None and self.losing.lost(peer):
+            return
         elif not self.requests.allows(message, peer):
             link.decline("too many requests")
         else:

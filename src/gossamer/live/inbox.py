@@ -48,6 +48,7 @@ class Inbox:
         after: int | None = None,
         offered: int = 0,
         ordered: bool = False,
+        recover: bool = True,
         items_max: int = 1000,
         bytes_max: int = 64 << 20,
         gave: Callable[[Delivery | Gap], None] | None = None,
@@ -55,7 +56,7 @@ class Inbox:
         left: Callable[["Inbox"], None] | None = None,
     ) -> None:
         self.topic, self.hierarchy, self.shelf, self.last_place = topic, hierarchy, shelf, last_place
-        self.filter, self.name = filter, name
+        self.filter, self.name, self.recover = filter, name, recover
         self.subtrees = [topic, *hierarchy.joined_below(topic)]
         self.behind = after
         "The place up to which the spool has been read; None: memory holds everything since."
@@ -110,6 +111,12 @@ class Inbox:
             self.behind = item.place - 1
         else:
             self.lost += 1
+
+    def offer_gap(self, gap: Gap) -> None:
+        """Tells of events that have not come, unless the reader is busy with older ones: they may be there by then."""
+        if self.behind is None and len(self.memory) < self.items_max:
+            self.memory.append(gap)
+            self._notify()
 
     def _pass_over(self, item: Delivery) -> None:
         """Nothing for this reader: nobody waits for it, and nobody need look at it again."""

@@ -18,8 +18,6 @@ from gossamer.core.machine import Effect, Given
 from gossamer.core.topics import Topic, remember
 from gossamer.live.appending import Appender
 from gossamer.live.config import Config
-from gossamer.protocols.camcast.params import Params as CamcastParams
-from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.wire.journal import (
     OPEN,
     SEALED,
@@ -42,12 +40,10 @@ TURN_BYTES = 4 * 2**20
 "A turn that has more to say writes several records."
 
 Spell: TypeAlias = Callable[[Topic], str]
-Parameters: TypeAlias = tuple[CamcastParams, dict[str, CamcastParams], ScampParams]
-"What a machine goes by: CAMCAST's parameters by default, those of single topics, and those of the membership."
 
 
 def open_journal(
-    config: Config, name: str, incarnation: int, seed: int, in_force: Callable[[], Parameters]
+    config: Config, name: str, incarnation: int, seed: int, in_force: Callable[[], Settings]
 ) -> "Journal | None":
     """A journal of the node with these settings, if they ask for one; `in_force` tells what its machine goes by now."""
     if config.trace.folder is None or config.trace.level != "journal":
@@ -59,7 +55,7 @@ def open_journal(
         incarnation=incarnation,
         seed=seed,
         parents=config.hierarchy.order().further,
-        settings=Settings(config.camcast, config.topics, config.scamp),
+        settings=Settings(config.camcast, config.topics, config.scamp, config.recovery, config.recovery_topics),
         search=config.search,
         gossamer=software(),
     )
@@ -70,7 +66,7 @@ class Journal:
     """Writes one life of a node to `<node>-<incarnation>-<n>.journaling`, renamed to `.journal` when finished."""
 
     def __init__(
-        self, folder: Path, head: Head, in_force: Callable[[], Parameters], file_bytes: int = FILE_BYTES
+        self, folder: Path, head: Head, in_force: Callable[[], Settings], file_bytes: int = FILE_BYTES
     ) -> None:
         self.head = head
         self.over = False
@@ -145,12 +141,8 @@ class Journal:
         self._add(entry(at_us, kind, given, effects, digest, spelled, error))
 
     def _look_at_settings(self, at_us: int) -> None:
-        camcast, topics, scamp = self._in_force()
-        before = self._settings
-        if camcast is before.camcast and topics is before.topics and scamp is before.scamp:
-            return
-        self._settings = Settings(camcast, topics, scamp)
-        if self._settings != before:
+        before, self._settings = self._settings, self._in_force()
+        if self._settings is not before and self._settings != before:
             self._add(entry(at_us, SETTINGS, encoded(self._settings), 0, b""))
 
     def _add(self, data: bytes) -> None:

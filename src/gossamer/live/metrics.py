@@ -92,7 +92,8 @@ class Metrics(Struct, kw_only=True, eq=False):
     clocks_apart: Annotated[int, Counter("Deliveries before their publication, by the clocks: not in latencies.")] = 0
     redelivered: Annotated[int, Counter("Events given to a named subscription again.")] = 0
     parasites: Annotated[int, Counter("Events received that nobody here asked for; must stay 0.")] = 0
-    gaps: Annotated[int, Counter("Times a reader was told that events are lost to it.")] = 0
+    gaps: Annotated[int, Counter("Times a reader was told that events are lost to it, or missing.")] = 0
+    recovered: Annotated[int, Counter("Events that were lost on the way and came again.")] = 0
     inbox_spills: Annotated[int, Counter("Times a reader was too slow for memory, and read on from the spool.")] = 0
 
     copies_received: Annotated[int, Counter("Copies of events received, known ones included.")] = 0

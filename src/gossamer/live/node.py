@@ -141,12 +141,20 @@ class Node:
     # -- subscribing --------------------------------------------------------------------------------------------
 
     def subscribe(
-        self, topic: str, *, where: str = "", name: str = "", from_start: bool = False, ordered: bool = False
+        self,
+        topic: str,
+        *,
+        where: str = "",
+        name: str = "",
+        from_start: bool = False,
+        ordered: bool = False,
+        recover: bool = True,
     ) -> Inbox:
         """Events of a topic and all its subtopics: use it with `async with`, then `async for`.
 
-        Items are `Delivery` (an event) or `Gap` (events lost to this reader). They come in no particular order,
-        or per publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
+        Items are `Delivery` (an event) or `Gap` (events lost to this reader, or missing until they are found; they are
+        looked for unless every reader of the topic says `recover=False`). They come in no particular order, or per
+        publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
         `'symbol in ("IBM", "SAP") and price > 100'`: other events are passed over. `from_start` also gives what the
         spool still has. A `name` makes the subscription remember, across restarts, what was acknowledged with
         `await inbox.ack(item)`."""
@@ -155,7 +163,7 @@ class Node:
         self.check_granted("subscribe", wide)
         if name and self._spool is None:
             raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
-        return self.station.readers.open(wide, filter, name, from_start, ordered)
+        return self.station.readers.open(wide, filter, name, from_start, ordered, recover)
 
     async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
         """Waits until this node has found its place among the topic's members; False: not within this time."""

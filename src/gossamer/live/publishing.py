@@ -16,6 +16,7 @@ from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool.items import Outgoing
 from gossamer.live.trust import Act, Trust
+from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
 from gossamer.wire.proof import BATCH_MAX, leaf
 from gossamer.wire.sealed import HEAD_BYTES_MAX, head_of, seal, unseal
@@ -68,6 +69,7 @@ class Publishing:
         self.waiting: list[Waiting] = []
         self._sequence = 0
         self._ordinals: dict[Topic, int] = {}
+        self.tagger = Tagger()
         self._keys: dict[tuple[Topic, str], Future[EventId]] = {}
         self._sealing = False
         self._sealed_s = 0.0
@@ -115,7 +117,8 @@ class Publishing:
     ) -> None:
         event_id = EventId(self.me, self.incarnation, self._sequence + 1)
         ordinal = self._ordinals.get(topic, 0) + 1
-        event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal)
+        tags = self.tagger.tags(self.driver.machine.patterns(topic, attributes))
+        event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal, tags)
         head = head_of(event)
         size = len(head) + len(payload)
         if size > self.event_bytes_max or len(head) > HEAD_BYTES_MAX:

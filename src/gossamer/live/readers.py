@@ -4,13 +4,16 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from gossamer.core.machine import Deliver, Given, Subscribe, Unsubscribe
+from msgspec.structs import replace
+
+from gossamer.core.machine import Deliver, Given, Missing, Subscribe, Tune, Unsubscribe
 from gossamer.core.topics import Hierarchy, Topic, remember
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool import Kept, Spool
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -33,6 +36,13 @@ class Readers:
         self.items_max, self.bytes_max = items_max, bytes_max
         self.inboxes: list[Inbox] = []
         self.subscribed: dict[Topic, int] = {}
+        "Readers of each topic."
+        self.recovered: dict[Topic, int] = {}
+        "Those of them that ask for what was lost."
+        self.careless: dict[Topic, None] = {}
+        "Topics where nobody does."
+        self.recovery: Callable[[Topic], RecoveryParams] = lambda topic: RecoveryParams(method="none")
+        "What the network does about losses."
         self.gap: Callable[[Topic, Gap], None] = lambda topic, gap: None
         "Told of every loss a reader was told of."
         self._spilled = 0
@@ -80,7 +90,9 @@ class Readers:
 
     # -- subscriptions ------------------------------------------------------------------------------------------
 
-    def open(self, topic: Topic, filter: "Filter | None", name: str, from_start: bool, ordered: bool) -> Inbox:
+    def open(
+        self, topic: Topic, filter: "Filter | None", name: str, from_start: bool, ordered: bool, recover: bool
+    ) -> Inbox:
         return Inbox(
             topic,
             self.hierarchy,
@@ -90,6 +102,7 @@ class Readers:
             name=name,
             after=self.spool.first_place - 1 if from_start and self.spool is not None else None,
             ordered=ordered,
+            recover=recover,
             items_max=self.items_max,
             bytes_max=self.bytes_max,
             gave=lambda item: self._gave(topic, item),
@@ -106,7 +119,7 @@ class Readers:
                 inbox.begin(self._place)
         self.inboxes.append(inbox)
         self._by_topic.clear()
-        self.subscribe(inbox.topic)
+        self.subscribe(inbox.topic, inbox.recover)
 
     def _gave(self, topic: Topic, item: Delivery | Gap) -> None:
         """A reader was told of a loss, or was given again what it had not acknowledged."""
@@ -116,24 +129,52 @@ class Readers:
         else:
             self.metrics.redelivered += 1
 
+    def missing(self, missing: Missing) -> None:
+        """Events of a topic have not come: whoever reads all of it is told."""
+        topic, lost = missing.pattern.topic, missing.last - missing.first + 1
+        why = f"events of {topic} from one publisher have not come: they follow if they are found"
+        for inbox in self.inboxes:
+            if inbox.wants(topic):
+                inbox.offer_gap(Gap(lost, why, topic, missing.publisher))
+
     def _left(self, inbox: Inbox) -> None:
         if inbox in self.inboxes:
             self.inboxes.remove(inbox)
             self._spilled += inbox.spills
             self._by_topic.clear()
-            self.unsubscribe(inbox.topic)
+            self.unsubscribe(inbox.topic, inbox.recover)
 
-    def subscribe(self, topic: Topic) -> None:
+    def subscribe(self, topic: Topic, recover: bool = True) -> None:
         """One more wants this topic."""
         self.subscribed[topic] = self.subscribed.get(topic, 0) + 1
+        self.recovered[topic] = self.recovered.get(topic, 0) + recover
         if self.subscribed[topic] == 1:
             self.feed(Subscribe(topic))
+        self._recover(topic)
 
-    def unsubscribe(self, topic: Topic) -> None:
+    def unsubscribe(self, topic: Topic, recover: bool = True) -> None:
         self.subscribed[topic] -= 1
+        self.recovered[topic] -= recover
+        self._recover(topic)
         if self.subscribed[topic] == 0:
-            del self.subscribed[topic]
+            del self.subscribed[topic], self.recovered[topic]
+            self.careless.pop(topic, None)
             self.feed(Unsubscribe(topic))
+
+    def _recover(self, topic: Topic) -> None:
+        """Looks for what was lost as long as one reader asks for it."""
+        careless = not self.recovered[topic]
+        if careless != (topic in self.careless):
+            if careless:
+                self.careless[topic] = None
+            else:
+                del self.careless[topic]
+            self.feed(Tune(topic, self.recovery_of(topic)))
+
+    def recovery_of(self, topic: Topic) -> RecoveryParams:
+        """What this node does for its own readers about losses of a topic."""
+        params = self.recovery(topic)
+        return replace(params, method="none") if topic in self.careless else params
 
     def close(self) -> None:
         for inbox in self.inboxes:

@@ -77,6 +77,11 @@ def _params(station: Station, old: Config, new: Config) -> None:
         station.driver.feed(Tune(name, new.scamp))
 
 
+def _recovery(station: Station, old: Config, new: Config) -> None:
+    for name in station.machine.interest.mine():
+        station.driver.feed(Tune(name, station.readers.recovery_of(name)))
+
+
 def _subscribe(station: Station, old: Config, new: Config) -> None:
     before, after = (tuple(map(topic, dict.fromkeys(each.subscribe))) for each in (old, new))
     for name in after:
@@ -131,6 +136,8 @@ TAKERS = {
     "camcast": _params,
     "topics": _params,
     "scamp": _params,
+    "recovery": _recovery,
+    "recovery_topics": _recovery,
     "subscribe": _subscribe,
     "publish": _publish,
     "seeds": _seeds,

@@ -147,7 +147,12 @@ class Attendant:
         room = self.room[read.number]
         try:
             inbox = self.node.subscribe(
-                read.topic, where=read.where, name=read.name, from_start=read.from_start, ordered=read.ordered
+                read.topic,
+                where=read.where,
+                name=read.name,
+                from_start=read.from_start,
+                ordered=read.ordered,
+                recover=read.recover,
             )
             async with inbox:
                 self.inboxes[read.number] = inbox
@@ -189,5 +194,5 @@ class Attendant:
 
 def as_item(item: Delivery | Gap) -> Item:
     if isinstance(item, Gap):
-        return Item(0, item.why.encode(), lost=max(1, item.lost))
+        return Item(0, item.why.encode(), lost=max(1, item.lost), topic=item.topic, publisher=item.publisher)
     return Item(item.place, seal(head_of(item), item.payload, None), item.hops, item.redelivered)

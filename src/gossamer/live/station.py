@@ -21,15 +21,17 @@ from gossamer.live.config import Config
 from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
 from gossamer.live.deliveries import Gap
 from gossamer.live.driver import Driver
+from gossamer.live.faults import Losing
 from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
-from gossamer.live.journal import Parameters, open_journal
+from gossamer.live.journal import open_journal
 from gossamer.live.metrics import Metrics
 from gossamer.live.office import Office
 from gossamer.live.publishing import Publishing
 from gossamer.live.readers import Readers
 from gossamer.live.recorder import Recorder
 from gossamer.live.requests import Requests
+from gossamer.live.retrieval import Retrieval
 from gossamer.live.seeds import Seeds
 from gossamer.live.spool import Spool
 from gossamer.live.switchboard import Switchboard
@@ -38,6 +40,7 @@ from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node, meaning
 from gossamer.wire.codec import Codec
+from gossamer.wire.journal import Settings
 
 log = logging.getLogger("gossamer.node")
 
@@ -83,6 +86,7 @@ class Station:
             config.scamp,
             config.search,
             spell=trust.spell if self.journal is None else self.journal.noting(trust.spell),
+            recovery=lambda name: self.config.recovery_of(name),
         )
         self.codec = Codec(dict.fromkeys((*DYNAMIC_MESSAGES, *NODE_CONTROL, *CLIENT_CONTROL)))
         self.recorder = self._recorder()
@@ -110,8 +114,10 @@ class Station:
         self.seeds = Seeds(config.seeds, self.board, self._found_seed)
         self._join()
 
-    def _in_force(self) -> Parameters:
-        return self.config.camcast, self.config.topics, self.machine.spread.members.params  # type: ignore[attr-defined]
+    def _in_force(self) -> Settings:
+        scamp = self.machine.spread.members.params  # type: ignore[attr-defined]
+        config = self.config
+        return Settings(config.camcast, config.topics, scamp, config.recovery, config.recovery_topics)
 
     def _recorder(self) -> Recorder | None:
         config = self.config.trace
@@ -185,9 +191,17 @@ class Station:
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
+        self.driver.missing = self.readers.missing
         self.readers.gap = self._gap
+        self.readers.recovery = lambda name: self.config.recovery_of(name)
         if self.spool is not None:
             self.office.met = self.spool.remember
+            self.driver.fetch = Retrieval(self.driver, self.bodies, self.spool).fetch
+        if self.config.faults.loss:
+            self.hearing.losing = Losing(self.me, self.config.faults)
+            log.warning(
+                "%s loses %g %% of what it hears, as [faults] says", self.trust.name, 100 * self.config.faults.loss
+            )
         self.hearing.arrivals.ours = self.office.arrived_straight
         self.board.on_refusal = self._refused
         self.transport.turned_away = self._turned_away
@@ -216,12 +230,14 @@ class Station:
             self.recorder.refused(self.clock.now_us(), peer, reason)
 
     def _gap(self, name: str, gap: Gap) -> None:
-        if self.recorder is not None:
+        if self.recorder is not None and not gap.topic:  # what may still be found is told by the machine's own row
             self.recorder.writer.row("gap", self.clock.now_us(), topic=name, detail=f"{gap.lost}: {gap.why}")
 
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":
             self.metrics.parasites += 1
+        elif note.kind == "recover":
+            self.metrics.recovered += 1
         elif note.kind == "reject":
             self.metrics.refuse(note.detail or "bad message")
 

@@ -9,6 +9,7 @@ from gossamer.core.machine import Deliver, Effect, Given, Message, Publish, Rece
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.stack import Stack
 from gossamer.core.tally import ARRIVED, ARRIVED_UP, COLUMNS, LIVE, PARASITES, REACHED, ROUNDS_LAST, SENT_INTRA, SENT_UP
+from gossamer.parts.bursts import GilbertElliott
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
 from gossamer.protocols.camcast.layer import Camcast
 from gossamer.protocols.camcast.params import Params
@@ -17,7 +18,7 @@ from gossamer.sim.checkers import Promises
 from gossamer.sim.conditions import Conditions, us
 from gossamer.sim.engine import Layout
 from gossamer.sim.faults import schedule_churn, schedule_crash, schedule_partition
-from gossamer.sim.network import GilbertElliott, Independent, Loss, Network
+from gossamer.sim.network import Independent, Loss, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
 

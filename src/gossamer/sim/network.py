@@ -6,10 +6,11 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from gossamer.core.draws import BURST, DUPLICATE, LATENCY, LOSS, chance, fold
+from gossamer.core.draws import DUPLICATE, LATENCY, LOSS, chance, fold
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
+from gossamer.parts.bursts import refuse_improbable
 
 
 class Latency(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -57,35 +58,11 @@ class Independent:
         return bool(chance(key, target) >= self.arrives(sender, target))
 
 
-def _refuse_improbable(**shares: float) -> None:
-    for name, value in shares.items():
-        if not 0 <= value <= 1:
-            raise Misuse(f"{name} is a probability between 0 and 1, not {value}")
-
-
-class GilbertElliott:
-    """Loss in bursts: each link is good or bad, changes state now and then, and loses more while bad."""
-
-    def __init__(self, seed: int, *, worsens: float, improves: float, good: float = 0.0, bad: float = 1.0) -> None:
-        _refuse_improbable(worsens=worsens, improves=improves, good=good, bad=bad)
-        self.seed = seed
-        self.worsens, self.improves, self.good, self.bad = worsens, improves, good, bad
-        self.state: dict[tuple[Peer, Peer], tuple[bool, int]] = {}
-
-    def lost(self, sender: Peer, target: Peer, key: int) -> bool:
-        is_bad, count = self.state.get((sender, target), (False, 0))
-        link_key = fold(fold(fold(self.seed, BURST), sender), target)
-        turns = chance(link_key, count) < (self.improves if is_bad else self.worsens)
-        is_bad = is_bad != turns
-        self.state[sender, target] = (is_bad, count + 1)
-        return bool(chance(key, target) < (self.bad if is_bad else self.good))
-
-
 class Network:
     """Latency, loss, duplication (reordering comes with latency) and partitions."""
 
     def __init__(self, seed: int, latency: Latency, loss: Loss | None = None, duplicated: float = 0.0) -> None:
-        _refuse_improbable(duplicated=duplicated)
+        refuse_improbable(duplicated=duplicated)
         self.seed = seed
         self.latency = latency
         self.loss = loss

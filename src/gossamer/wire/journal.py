@@ -24,6 +24,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Fired, Given, SetTimer, Tune
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.wire.segment import seal
@@ -44,9 +45,14 @@ class Settings(Struct, frozen=True):
     topics: dict[str, CamcastParams]
     "Those of single topics."
     scamp: ScampParams
+    recovery: RecoveryParams = RecoveryParams(method="none")
+    recovery_topics: dict[str, RecoveryParams] = {}
 
     def of(self, topic: Topic) -> CamcastParams:
         return self.topics.get(topic, self.camcast)
+
+    def recovery_of(self, topic: Topic) -> RecoveryParams:
+        return self.recovery_topics.get(topic, self.recovery)
 
 
 class Head(Struct, frozen=True, kw_only=True):

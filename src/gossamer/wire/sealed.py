@@ -12,12 +12,15 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId
+from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic, remember
 from gossamer.wire.proof import Proof, leaf
 
 EVENT_BYTES_MAX = 16 << 20
 "The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
 HEAD_BYTES_MAX = 64 << 10
+TAGS_MAX = 256
+"Patterns an event may be counted by."
 SEAL_BYTES_MAX = 1 << 10
 "What may stand around head and payload: a proof, and what later versions add. Nobody signed it, so a relay could."
 
@@ -34,6 +37,7 @@ class Head(Struct, frozen=True, array_like=True, gc=False):
     climb: Annotated[float, Meta(ge=0, le=1)] | None
     published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    tags: Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)] = ()
 
 
 class Sealed(Struct, frozen=True, array_like=True, gc=False):
@@ -52,7 +56,7 @@ _topics: dict[Topic, None] = {}
 def head_of(event: Event) -> bytes:
     """The head as it travels and is signed."""
     e = event
-    return _encoder.encode(Head(e.id, e.topic, e.attributes, e.climb, e.published_us, e.ordinal))
+    return _encoder.encode(Head(e.id, e.topic, e.attributes, e.climb, e.published_us, e.ordinal, e.tags))
 
 
 def seal(head: bytes, payload: bytes, proof: Proof | None) -> bytes:
@@ -76,7 +80,7 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
 def event_of(head: Head, payload: bytes) -> Event:
     if head.topic not in _topics:
         _check(head.topic)
-    return Event(head.id, head.topic, payload, head.attributes, head.climb, head.published_us, head.ordinal)
+    return Event(head.id, head.topic, payload, head.attributes, head.climb, head.published_us, head.ordinal, head.tags)
 
 
 def _check(name: str) -> None:
