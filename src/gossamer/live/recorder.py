@@ -1,7 +1,7 @@
 """Which rows a node's steps leave in its trace."""
 
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Given, Note
+from gossamer.core.machine import Deliver, Effect, Given, Missing, Note
 from gossamer.core.trace import Level
 from gossamer.live.journal import Journal
 from gossamer.live.traces import SegmentWriter
@@ -47,6 +47,8 @@ class Recorder:
                 self._deliver(now_us, effect)  # type: ignore[arg-type]
             elif kind is Note:
                 self._note(now_us, effect)  # type: ignore[arg-type]
+            elif kind is Missing:
+                self._missing(now_us, effect)  # type: ignore[arg-type]
 
     def _deliver(self, now_us: int, deliver: Deliver) -> None:
         event = deliver.event
@@ -60,6 +62,17 @@ class Recorder:
             sequence=who.sequence,
             hops=deliver.hops,
             bytes=len(event.payload),
+        )
+
+    def _missing(self, now_us: int, missing: Missing) -> None:
+        """By the numbers of the pattern: which ids these are, nobody here knows."""
+        self.writer.row(
+            "gap",
+            now_us,
+            topic=missing.pattern.topic,
+            publisher=missing.publisher,
+            incarnation=missing.incarnation,
+            detail=f"{missing.first}-{missing.last}",
         )
 
     def _note(self, now_us: int, note: Note) -> None:
