@@ -10,8 +10,17 @@ from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Received, Started, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, MEMBERS_ONLY, claims, dynamic_node, introduces, meaning
+from gossamer.protocols.assemble import (
+    DISPATCH_MESSAGES,
+    DYNAMIC_MESSAGES,
+    MEMBERS_ONLY,
+    claims,
+    dynamic_node,
+    introduces,
+    meaning,
+)
 from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
@@ -51,11 +60,20 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     ),
     (Again(Carried(EVENT)), (), (9,)),
     (Latest(9, 0, Pattern(".d"), 3, 0), (), (9,)),
+    (Offer(".d", 1, 5, 1, 1, parent=6), ((".d", SENDER),), ()),
+    (Part(".d"), (), ()),
+    (
+        Tell(1, 1, (Pattern(".d", "a"), Pattern(".x"), Pattern(".d")), remove=(Pattern(".y"),)),
+        ((".d", SENDER), (".x", SENDER)),
+        (),
+    ),
+    (Told(1, 1), (), ()),
+    (Route(Carried(EVENT, 1, (9, 4))), (), (9,)),
 ]
 
 
 def test_every_message_is_judged_here() -> None:
-    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES}
+    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
 
 
 @pytest.mark.parametrize(("message", "claimed", "named"), SAID, ids=lambda each: type(each).__name__)

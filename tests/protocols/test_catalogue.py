@@ -34,7 +34,7 @@ from gossamer.core.stack import Layer, Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.protocols.assemble import DISPATCH_MESSAGES, DYNAMIC_MESSAGES, dispatch_node, dynamic_node
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
 from protocols.hierarchies import SMALL, setting
@@ -64,6 +64,17 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
     ],
     "gossip": [{"clusters": 0}, {"clusters": -3}],
     "flood": [{"neighbours": 0}, {"neighbours": -1}],
+    "dispatch": [
+        {"degree": 1},
+        {"patterns_max": 0},
+        {"repeat_us": 0},
+        {"agree_every_us": 0},
+        {"linger_us": 0},
+        {"beat_every_us": 0},
+        {"silent_beats": 0},
+        {"forget_beats": -1},
+        {"patience_us": 500_000, "beat_every_us": 500_000},
+    ],
     "scamp": [
         {"extra_copies": -1},
         {"indirection": -1},
@@ -131,16 +142,21 @@ def test_every_module_an_entry_names_is_there(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SPREADS)
-def test_a_spread_can_be_run_by_either_engine(name: str) -> None:
+def test_a_spread_can_be_run_on_machines(name: str) -> None:
+    assert callable(CATALOGUE[name].static_node)
+
+
+@pytest.mark.parametrize("name", [name for name in SPREADS if name not in ("dispatch",)])
+def test_a_spread_can_be_run_by_the_fast_engine(name: str) -> None:
+    """All but those whose paper's experiments another kernel runs."""
     protocol = CATALOGUE[name]
-    assert callable(protocol.static_node)
     assert protocol.kernel is not None
     kernel = importlib.import_module(protocol.kernel)
     assert all(callable(getattr(kernel, part)) for part in ("tables", "picks", "memory", "round_of_block"))
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(Misuse, match="there is no protocol 'camcats': choose one of camcast, flood, gossip"):
+    with pytest.raises(Misuse, match="there is no protocol 'camcats': choose one of camcast, dispatch, flood, gossip"):
         CATALOGUE["camcats"]
 
 
@@ -279,7 +295,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_message_is_heard_by_some_node(name: str) -> None:
-    heard = set(DYNAMIC_MESSAGES)
+    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
@@ -295,10 +311,8 @@ def test_a_node_with_fixed_views_takes_any_message_from_a_stranger(name: str, da
         looks_right(node.step(Received(peer, codec.decode(codec.encode(message))), 1), codec)
 
 
-@SHOWN
-@given(st.lists(st.tuples(PEERS, any_of(DYNAMIC_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
-def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    codec, node = Codec(DYNAMIC_MESSAGES), dynamic_node(ME, 1, recovery=RecoveryParams.live())
+def hears_anything(node: Stack, codec: Codec, heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    """A node lives through these messages, its timers going off in between."""
     waiting: list[tuple[int, Struct]] = []
 
     def feed(given: Any, now_us: int) -> None:
@@ -314,6 +328,20 @@ def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, St
             waiting.remove(due)
             feed(Fired(due[1]), now_us)
         feed(Received(peer, codec.decode(codec.encode(message))), now_us)
+
+
+@SHOWN
+@given(st.lists(st.tuples(PEERS, any_of(DYNAMIC_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    node = dynamic_node(ME, 1, recovery=RecoveryParams.live())
+    hears_anything(node, Codec(DYNAMIC_MESSAGES), heard, subscribed)
+
+
+@SHOWN
+@given(st.lists(st.tuples(PEERS, any_of(DISPATCH_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    node = dispatch_node(ME, 1, recovery=RecoveryParams.live())
+    hears_anything(node, Codec(DISPATCH_MESSAGES), heard, subscribed)
 
 
 @pytest.mark.parametrize("name", SPREADS)

@@ -77,6 +77,13 @@ OWN = (
         kernel="gossamer.protocols.flood.kernel",
     ),
     Protocol(
+        name="dispatch",
+        role="spread",
+        says="content-based subscription forwarding on a tree that makes itself; filters run inside the network",
+        package="gossamer.protocols.dispatch",
+        per_topic=False,
+    ),
+    Protocol(
         name="scamp",
         role="members",
         says="partial views of about (c + 1) ln N members, made by subscriptions that wander",

@@ -189,8 +189,7 @@ class Subscriptions(Layer):
 
     def on_tell(self, peer: Peer, tell: Tell) -> None:
         if peer not in self.tellings:
-            self.out.note("reject", peer=peer, detail="not a neighbour on the tree")
-            return
+            return  # not a neighbour, not yet or not any more: what it says overtook what the tree says
         heard = self.heard.get(peer)
         if tell.number <= 1 and (heard is None or tell.stream > heard.stream):
             for pattern in tuple(self.table.sources[peer]):
