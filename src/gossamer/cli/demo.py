@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 import msgspec
+from msgspec.structs import replace
 from rich.console import Console
 from rich.markup import escape
 
@@ -34,15 +35,24 @@ NETWORK, STORY = "network", "demo.json"
 )
 @click.option("--seed", default=1, show_default=True, help="Who publishes and who is killed is drawn from this.")
 @click.option("--events", type=click.IntRange(10, 10_000), help="How many are published.  [default: 400]")
+@click.option(
+    "--loss",
+    default=0.1,
+    show_default=True,
+    type=click.FloatRange(0, 0.5),
+    help="The share of events and messages that each node loses on purpose.",
+)
 @click.option("--quick", is_flag=True, help="Nine processes and 40 events instead.")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
-def command(out: Path, seed: int, events: int | None, quick: bool, as_json: bool) -> None:
-    """A network of 30 processes on this machine, in three levels, with keys of its own. Events are published at the
-    bottom; half way a fifth of the processes is killed, two come late, one comes back. The audit says who got what.
+def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, as_json: bool) -> None:
+    """A network of 30 processes on this machine, in three levels, with keys of its own. Every link loses a tenth of
+    what it carries. Events are published at the bottom; half way a fifth of the processes is killed, two come late, one
+    comes back. The audit says who got what.
 
     Writes report.html, verdict.json and tables below --out. Exit code 0: the promise holds; 1: it does not.
     """
     plan = draw_plan(QUICK, 2, events or 40, 10.0, seed) if quick else draw_plan(FULL, 4, events or 400, 24.0, seed)
+    plan = replace(plan, loss=loss)
     folder = fresh_folder(out)
     console = Console(stderr=as_json)
     console.print(f"[bold]Gossamer demo[/]: {len(plan.nodes)} processes on this machine, {plan.events} events.\n")
@@ -51,11 +61,11 @@ def command(out: Path, seed: int, events: int | None, quick: bool, as_json: bool
         with Screen(console) as screen:
             # Closing its end of a process that was killed, asyncio may find it reaped already, and warns: it meant to.
             logging.getLogger("asyncio").setLevel(logging.ERROR)
-            happened = asyncio.run(Story(plan, DemoNetwork(folder), screen).perform())
+            happened = asyncio.run(Story(plan, DemoNetwork(folder, loss, seed), screen).perform())
         write_story(folder, plan, happened)
         with starting_spark(console) as spark:
             verdict = audit_with_progress(console, spark, folder / "traces", out)
-    again = f"gossamer demo --seed {seed} --events {plan.events}{' --quick' if quick else ''}"
+    again = f"gossamer demo --seed {seed} --events {plan.events} --loss {loss:g}{' --quick' if quick else ''}"
     write_report(out, verdict, again, "Gossamer: demo", [story_section(plan, happened)])
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())
@@ -97,6 +107,7 @@ def write_story(folder: Path, plan: Plan, happened: list[Happened]) -> None:
 def story_section(plan: Plan, happened: list[Happened]) -> Section:
     levels = ", ".join(f"{level.size} on `{level.topic}`" for level in plan.levels)
     text = f"{len(plan.nodes)} processes on one machine, over TLS, with keys made for this run: {levels}."
+    text += f" Each lost {100 * plan.loss:g} % of all it heard, on purpose." if plan.loss else ""
     table = Table(("second", "what happened"), [(each.at_s, each.what) for each in happened])
     return Section("What was done to the network", text, table=table)
 

@@ -40,8 +40,9 @@ class Running(Struct):
 class DemoNetwork:
     """Processes by node name. Leaving the block ends all of them, at once."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, loss: float = 0.0, seed: int = 0) -> None:
         self.folder = folder.resolve()
+        self.loss, self.seed = loss, seed
         self.running: dict[str, Running] = {}
         self.seeds: tuple[str, ...] = ()
         self._processes: list[Process] = []
@@ -113,6 +114,8 @@ class DemoNetwork:
             "spool.folder": folder / "spool",
             "trace.folder": self.folder / "traces",
             "trace.level": "full",
+            "faults.loss": self.loss,
+            "faults.seed": self.seed,
         }
         return "".join(f"{name} = {toml(value)}\n" for name, value in lines.items())
 

@@ -61,6 +61,8 @@ class Plan(Struct, frozen=True):
     events: int
     seconds: float
     "How long publishing takes."
+    loss: float = 0.0
+    "The share of events and messages each node loses."
 
     @property
     def everybody(self) -> tuple[Part, ...]:

@@ -88,6 +88,8 @@ class Story:
         self.watch.begin("joining", len(plan.nodes))
         await self.joined()
         self.tell("all have found the members of their topic, and those above it")
+        if plan.loss:
+            self.tell(f"every link loses {100 * plan.loss:g} % of what it carries, and has from the start")
         await asyncio.sleep(GRACE_S)
 
     async def joined(self) -> None:
