@@ -1,5 +1,7 @@
 """Losses no later event shows: what an idle publisher says, and who believes what."""
 
+from itertools import pairwise
+
 from gossamer.core.machine import SECOND_US, Missing
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.recovery.messages import Digest, Latest, Lost
@@ -142,7 +144,11 @@ def test_a_digest_now_and_then_while_there_is_news_and_seldom_without() -> None:
     times = []
     for _ in range(2000):
         times += [node.now_us] * bool(said(node.wait(100_000), Digest))
-    assert 5 <= len(times) <= 12
+    assert len(times) >= 12
+    waits = [after - before for before, after in pairwise(times)]
+    assert {*waits[:7]} == {SECOND_US}
+    assert waits[7:] == sorted(waits[7:])
+    assert max(waits) == 32 * SECOND_US
     node.hear(event(2, (A, 2)))
     assert any(said(node.wait(100_000), Digest) for _ in range(40))
 

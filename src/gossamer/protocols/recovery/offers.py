@@ -17,6 +17,8 @@ from gossamer.protocols.recovery.rounds import Rounds
 
 LOOK_EVERY_US = 1_000_000
 "How often a node that has nobody to tell looks whether that changed."
+TIMES = 8
+"How many digests tell of an event before it is old news: each goes to a few, and some are lost."
 TOLD_MAX = 10_000
 
 
@@ -36,8 +38,8 @@ class Offers:
         "Time between two digests while there is news; 0: there are none."
         self.interval_us = 0
         self.due_us: int | None = None
-        self.told: dict[int, EventId] = {}
-        "The newest event told of, by pattern."
+        self.told: dict[int, tuple[EventId, int]] = {}
+        "The newest event told of, and how many times, by pattern."
         self.calm = True
         "Whether news should make haste,"
         self.look_us = 0
@@ -83,12 +85,17 @@ class Offers:
         if not self.least_us:
             return
         newest = self.newest()
-        news = [pattern for pattern, event_id in newest.items() if self.told.get(pattern.signature) != event_id]
-        self.tell(news or [*newest], timer.due_us)
-        busy = any(self.told.get(pattern.signature) != event_id for pattern, event_id in newest.items())
+        self.tell(self.news(newest) or [*newest], timer.due_us)
+        busy = bool(self.news(newest))
         self.interval_us = rules.next_interval(self.interval_us, self.least_us, busy)
         self.calm, self.look_us = not busy, 0
         self.wait()
+
+    def news(self, newest: dict[Pattern, EventId]) -> list[Pattern]:
+        """Patterns of which the newest event was not told often enough."""
+        return [
+            pattern for pattern, event_id in newest.items() if self.told.get(pattern.signature) != (event_id, TIMES)
+        ]
 
     def newest(self) -> dict[Pattern, EventId]:
         """The last event held of each pattern, of those of which there is any."""
@@ -103,4 +110,6 @@ class Offers:
         if digest is not None:
             if len(self.told) >= TOLD_MAX:
                 self.told.clear()
-            self.told[digest.pattern.signature] = digest.ids[-1]
+            last, times = self.told.get(digest.pattern.signature, (None, 0))
+            times = min(TIMES, times + 1) if last == digest.ids[-1] else 1
+            self.told[digest.pattern.signature] = (digest.ids[-1], times)
