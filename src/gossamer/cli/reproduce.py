@@ -24,10 +24,10 @@ COLOURS = {"reproduced": "green", "differs": "yellow", "cannot be compared": "di
 
 
 @click.command("reproduce", epilog="Example: gossamer reproduce camcast --out out")
-@click.argument("name", metavar="{damulticast,camcast,all}")
+@click.argument("name", metavar="{damulticast,camcast,epidemic,all}")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for claims, figures and report.")
 @click.option("--master", help="Spark master; default local[*].")
-@click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say, 1000.")
+@click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say.")
 @click.option("--json", "as_json", is_flag=True, help="The claims as JSON.")
 def command(name: str, out: Path, master: str | None, runs: int | None, as_json: bool) -> None:
     """Every table, figure and headline claim of a paper.

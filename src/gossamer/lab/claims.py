@@ -56,3 +56,13 @@ def printed(
 
 def incomparable(id: str, where: str, paper_says: str, why: str) -> Claim:
     return Claim(id=id, where=where, paper_says=paper_says, ours="–", verdict="cannot be compared", why=why)
+
+
+def above(high: Line, low: Line) -> bool:
+    """Whether one mean lies above another, their intervals apart."""
+    return high.mean - high.ci95 > low.mean + low.ci95
+
+
+def not_below(one: Line, other: Line) -> bool:
+    """Whether one mean does not lie below another, intervals allowed for."""
+    return one.mean + one.ci95 >= other.mean - other.ci95

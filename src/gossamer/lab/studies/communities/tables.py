@@ -186,9 +186,8 @@ def _check_sense(spec: Communities) -> None:
     head = spec.experiment
     protocol = CATALOGUE[head.protocol]
     if protocol.kernel is None:
-        raise Misuse(
-            f"experiment.protocol: {head.protocol} does not spread events by itself; use camcast, gossip or flood"
-        )
+        what = "has no kernel" if protocol.role == "spread" else "does not spread events by itself"
+        raise Misuse(f"experiment.protocol: {head.protocol} {what}; use camcast, gossip, flood or recovery")
     if head.engine == "world":
         _check_world(spec)
     elif spec.world != Conditions():

@@ -70,14 +70,29 @@ class TimeSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 METRICS = {
     "delivery": "share of expected (subscriber, event) pairs that were delivered by the end",
-    "gossip_hops_per_s": "digests that each dispatcher sends or passes on in a second",
-    "event_hops_per_s": "copies of events that each dispatcher sends on in a second, first time",
-    "requests": "answers to push digests that ask for events",
+    "delivery_unaided": "what the tree is expected to deliver by itself, without recovery",
+    "found_again": "share of what the tree lost that recovery delivered",
+    "gossip_hops_per_s": "digests each dispatcher sends or passes on in a second",
+    "event_hops_per_s": "copies of events each dispatcher sends along the tree in a second",
+    "requests": "answers to push digests: please send these",
     "retransmissions": "events sent again to somebody who asked",
-    "recovery_latency_ms": "time from noticing a loss to having the event, mean over recoveries",
-    "recovery_latency_ms_p50": "the same, median over recoveries",
-    "recovery_latency_ms_p99": "the same, 99th percentile over recoveries",
+    "recovery_latency_ms": "from noticing a loss to having the event: mean over recoveries",
+    "recovery_latency_ms_p50": "the same, median",
+    "recovery_latency_ms_p99": "the same, 99th percentile",
+    "overhead": "digests, requests and retransmissions, per event hop",
+    "missed": "losses noticed, once for each pattern",
+    "expired": "those of them given up",
+    "recovered": "events that came again and were new",
+    "useless": "events that came again and were there already",
+    "served_by_publisher": "share of retransmissions sent by the event's own publisher",
+    "served_event_mean": "how often a publisher sent an event again, on average",
+    "served_event_max": "how often a publisher sent the same event again, at most",
+    "subscribers_max": "subscribers of the event that most want",
+    "busiest": "retransmissions of the busiest dispatcher, in multiples of the mean",
+    "matches_publishing": "patterns compared with to publish an event",
+    "matches_routing": "patterns compared with to route an event once, until one matches for each neighbour",
 }
+"What a summary says of a study of recovery, and what each is."
 
 
 class Epidemic(Struct, frozen=True, tag="epidemic"):
