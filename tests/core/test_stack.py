@@ -163,6 +163,11 @@ def test_an_unwanted_event_is_a_parasite_and_stops_here_where_nobody_relays() ->
     assert made.step(told(event(".x")), 0) == [Note("duplicate", event=EventId(9, 0, 0), peer=9)]
 
 
+def test_who_relays_says_so_as_it_starts() -> None:
+    notes = [node(relays=relays)[0].step(Started(), 0) for relays in (False, True)]
+    assert [[each.kind for each in said if isinstance(each, Note)] for said in notes] == [["start"], ["start", "relay"]]
+
+
 def test_an_unwanted_event_is_relayed_and_not_delivered_where_the_protocol_relays() -> None:
     made, _ = node(".a", relays=True)
     news = event(".x")

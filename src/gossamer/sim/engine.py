@@ -73,7 +73,8 @@ class Counting(Watcher):
             if not self.wants[there]:
                 self.rows[there][PARASITES] += 1
         for effect in effects:
-            first = type(effect) is Deliver or (type(effect) is Note and effect.kind in ("relay", "parasite"))
+            carried = type(effect) is Note and effect.kind in ("relay", "parasite") and effect.event is not None
+            first = type(effect) is Deliver or carried
             if first:
                 self.delivered[peer] = now_us // ROUND_US
                 self.rows[there][REACHED] += 1
