@@ -152,8 +152,8 @@ def reasons_of(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
             if node.func.attr in ("refuse", "strike", "decline", "turned_away") and node.args:
                 yield from texts(node.args[0])
-            elif node.func.attr == "_blame":
-                yield from texts(node.args[2])
+            elif node.func.attr == "blame":
+                yield from texts(node.args[1])
             elif node.func.attr == "note" and [*texts(node.args[0])] == ["reject"]:
                 yield from (text for each in node.keywords if each.arg == "detail" for text in texts(each.value))
             elif node.func.attr == "call_later" and len(node.args) > 2 and "refuse" in ast.unparse(node.args[1]):
