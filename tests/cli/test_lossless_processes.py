@@ -142,7 +142,7 @@ def perform(spark: "SparkSession", folder: Path, params: Params, counts: Mapping
     judged = Judged(run.published, audit_folder(spark, folder / "traces", folder / "audit"), folder / "audit")
     verdict = judged.verdict
     assert (verdict.nodes, verdict.lives, verdict.silenced) == (len(PLAN.nodes), len(PLAN.nodes), 0)
-    assert (verdict.torn, verdict.skipped, verdict.lost_rows, verdict.gaps) == (0, 0, 0, 0)
+    assert (verdict.torn, verdict.skipped, verdict.lost_rows, verdict.gaps_told) == (0, 0, 0, 0)
     assert Counter(run.published.values()) == counts
     assert {row["event"]: row["topic"] for row in judged.table("events")} == run.published
     for row in judged.table("events"):

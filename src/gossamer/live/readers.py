@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from gossamer.core.machine import Deliver, Given, Missing, Subscribe, Tune, Unsubscribe
-from gossamer.core.topics import Hierarchy, Topic, remember
+from gossamer.core.topics import Hierarchy, Topic
+from gossamer.live.audience import Audience
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
@@ -34,7 +35,8 @@ class Readers:
     ) -> None:
         self.spool, self.hierarchy, self.bodies, self.metrics, self.feed = spool, hierarchy, bodies, metrics, feed
         self.items_max, self.bytes_max = items_max, bytes_max
-        self.inboxes: list[Inbox] = []
+        self.audience = Audience(hierarchy)
+        self.inboxes = self.audience.inboxes
         self.subscribed: dict[Topic, int] = {}
         "Readers of each topic."
         self.recovered: dict[Topic, int] = {}
@@ -46,7 +48,6 @@ class Readers:
         self.gap: Callable[[Topic, Gap], None] = lambda topic, gap: None
         "Told of every loss a reader was told of."
         self._spilled = 0
-        self._by_topic: dict[Topic, list[Inbox]] = {}
         self._place = spool.last_place if spool is not None else 0
 
     # -- deliveries ---------------------------------------------------------------------------------------------
@@ -59,12 +60,9 @@ class Readers:
         now_us = time.time_ns() // 1000
         first = self._keep(deliveries, now_us)
         for place, each in enumerate(deliveries, first):
-            event = each.event
-            inboxes = self._by_topic.get(event.topic)
-            if inboxes is None:
-                inboxes = remember(self._by_topic, event.topic, [i for i in self.inboxes if i.wants(event.topic)])
+            inboxes = self.audience.of(each.event)
             if inboxes:
-                item = delivery(event, place, each.hops)
+                item = delivery(each.event, place, each.hops)
                 for inbox in inboxes:
                     inbox.offer(item)
         for each in deliveries:
@@ -117,8 +115,7 @@ class Readers:
                 inbox.resume(cursor.acked, cursor.offered)
             else:
                 inbox.begin(self._place)
-        self.inboxes.append(inbox)
-        self._by_topic.clear()
+        self.audience.add(inbox)
         self.subscribe(inbox.topic, inbox.recover)
 
     def _gave(self, topic: Topic, item: Delivery | Gap) -> None:
@@ -139,9 +136,8 @@ class Readers:
 
     def _left(self, inbox: Inbox) -> None:
         if inbox in self.inboxes:
-            self.inboxes.remove(inbox)
+            self.audience.remove(inbox)
             self._spilled += inbox.spills
-            self._by_topic.clear()
             self.unsubscribe(inbox.topic, inbox.recover)
 
     def subscribe(self, topic: Topic, recover: bool = True) -> None:
