@@ -204,6 +204,8 @@ class Subscriptions(Layer):
         self.out.send([peer], heard)
 
     def take(self, peer: Peer, tell: Tell) -> None:
+        for pattern in tell.remove:
+            self.forget(peer, pattern)
         for pattern in tell.add:
             if len(self.table.sources[peer]) >= self.params.patterns_max:
                 self.out.note("reject", peer=peer, topic=pattern.topic, detail="too many patterns")
@@ -215,5 +217,3 @@ class Subscriptions(Layer):
                 continue
             self.table.add(peer, pattern, wanted)
             self.want(pattern)
-        for pattern in tell.remove:
-            self.forget(peer, pattern)
