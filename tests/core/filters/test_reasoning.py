@@ -1,15 +1,16 @@
 """Covering, merging and condensing, against a world small enough to try everything."""
 
-import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.filters.worlds import Tree, bits, drawn_tree, met, pairs, text, trees
+from core.filters.worlds import Tree, bits, met, pairs, text, trees
 from gossamer.core.errors import Misuse
-from gossamer.core.filters import EVERYTHING, Filter, condense, parse
+from gossamer.core.filters import EVERYTHING, condense, parse, spans
+from gossamer.core.filters.values import Values
 
 COVERED = [
     ("price > 5", "price > 6"),
@@ -161,29 +162,53 @@ def test_a_size_of_nothing_is_refused() -> None:
         condense([parse("a")], 0)
 
 
-def hard(draws: random.Random, count: int) -> Filter:
-    """As many conditions as fit into a text, joined at random."""
-    parts = [text(drawn_tree(draws, 1)) for _ in range(count)]
-    return parse(" ".join(part + draws.choice([" and", " or"]) for part in parts) + " x")
+def built(part: str, joint: str, count: int) -> str:
+    return joint.join(part.format(*range(number, number + 9)) for number in range(count))
 
 
-def test_long_filters_are_compared_without_blowing_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Counts the sets that are held against each other: bounded, however the conditions are joined."""
-    from gossamer.core.filters.values import Values
+HARD = {
+    "many patterns": built('x contains "{}a"', " and ", 370),
+    "any of many patterns": built('x contains "{}a"', " or ", 370),
+    "any of many flags": built("a{}", " or ", 900),
+    "all of many flags": built("a{}", " and ", 900),
+    "many pairs": built("(a{} or b{})", " and ", 400),
+    "any of many pairs": built("a{} and b{}", " or ", 400),
+    "many gaps": built("not {} < x < {}", " and ", 300),
+    "long lists": " and ".join(
+        f"(a{part} not in ({built('{}', ', ', 100)}) or b{part} != {part})" for part in range(6)
+    ),
+    "long terms": built('x > {} and y < {} and z contains "{}" and not w endswith "{}" and v in ({}, {})', " or ", 60),
+    "a deep tree": built("a{} and (b{} or (", "", 16) + "x" + "))" * 16,
+    "a deep tree with leaves": "".join(f"{built(f'c{at}_{{}}', ' and ', 30)} and (b{at} or (" for at in range(16))
+    + "x"
+    + "))" * 16,
+    "not and not": "not " * 2000 + "x",
+}
 
-    asked = 0
-    within = Values.within
 
-    def counted(self: Values, wide: Values) -> bool:
-        nonlocal asked
-        asked += 1
-        return within(self, wide)
+class Work:
+    """Counts walks along cuts, the step that all reasoning is made of, and weights: what it would otherwise do most."""
 
-    monkeypatch.setattr(Values, "within", counted)
-    draws = random.Random(7)
-    filters = [hard(draws, 150) for _ in range(6)]
-    for one in filters:
-        for other in filters:
-            one.covers(other)
-            one.merge(other, 16)
-    assert asked < 500_000
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done = 0
+        for owner, name in ((spans, "combined"), (Values, "within"), (Values, "weight")):
+            monkeypatch.setattr(owner, name, self.counted(getattr(owner, name)))
+
+    def counted(self, work: Callable[..., Any]) -> Callable[..., Any]:
+        def count(*given: Any) -> Any:
+            self.done += 1
+            return work(*given)
+
+        return count
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_the_hardest_filters_do_not_blow_up(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    work = Work(monkeypatch)
+    hard = parse.__wrapped__(HARD[name])
+    assert parse.__wrapped__(hard.text) == hard
+    other = parse("x > 5 and y or a1")
+    assert hard.covers(other) is hard.covers(other)
+    assert hard.merge(other, 16).covers(other)
+    assert hard.merge(hard, 16).covers(hard)
+    assert work.done < 500_000

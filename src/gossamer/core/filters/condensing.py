@@ -7,12 +7,13 @@ of some attribute are looked at, so the work grows with their number and not wit
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
+from operator import itemgetter
 from typing import NamedTuple
 
 from gossamer.core.filters.shares import Shares
 from gossamer.core.filters.terms import TERMS_MAX, Term, apart, covers, simplified, term_text, weight
 from gossamer.core.filters.values import ANYTHING, Values
-from gossamer.core.filters.widening import lighter, merged
+from gossamer.core.filters.widening import lighter, merged, trimmed
 
 PAIRS_MAX = 24
 "So few terms are looked at pair by pair."
@@ -34,10 +35,14 @@ def condensed(terms: Sequence[Term], size: int) -> list[Term]:
     by_text = {term_text(term): term for term in terms}
     kept = [by_text[text] for text in sorted(by_text)]  # whatever their order was, the result is the same
     shares = Shares(kept)
+    if not _fits(kept, size):
+        kept = trimmed(kept, size, shares)
     while len(kept) > PAIRS_MAX and not _fits(kept, size):
         kept = _halved(kept, size, shares)
-    if not _fits(kept, size):
-        kept = Search(apart(kept), size, shares).result()
+        if {} in kept:
+            return [{}]  # whatever the others say
+    if not _fits(kept, size):  # few are left, but they say too much
+        kept = Search(apart(trimmed(kept, size, shares)), size, shares).result()
     return simplified(kept)
 
 
@@ -91,13 +96,14 @@ class Search:
         self.terms = dict(enumerate(terms))
         self.size, self.shares = size, shares
         self._shares = {at: shares.of_term(term) for at, term in self.terms.items()}
+        self._weights = {at: weight([term]) for at, term in self.terms.items()}
         self._pairs: dict[tuple[int, int], Step | None] = {}
         self._single: dict[tuple[int, str, int], list[Step]] = {}
         self._next = len(terms)
 
     def result(self) -> list[Term]:
-        while not _fits(list(self.terms.values()), self.size):
-            self._take(min(self._steps(), key=lambda step: (step.price, step.gone)))
+        while (surplus := sum(self._weights[at] for at in self.terms) - self.size) > 0:
+            self._take(min(self._steps(surplus), key=itemgetter(0, 1)))
         return list(self.terms.values())
 
     def _take(self, step: Step) -> None:
@@ -106,11 +112,11 @@ class Search:
         if not any(covers(term, step.made) for term in left.values()):
             left[self._next] = step.made
             self._shares[self._next] = self.shares.of_term(step.made)
+            self._weights[self._next] = weight([step.made])
             self._next += 1
         self.terms = left
 
-    def _steps(self) -> Iterator[Step]:
-        surplus = max(1, weight(list(self.terms.values())) - self.size)
+    def _steps(self, surplus: int) -> Iterator[Step]:
         for pair in combinations(self.terms, 2):
             if pair not in self._pairs:
                 self._pairs[pair] = self._merge(*pair)
@@ -127,7 +133,7 @@ class Search:
     def _merge(self, one: int, other: int) -> Step | None:
         """Two terms as one, if that is shorter."""
         made = merged(self.terms[one], self.terms[other], self.size, self.shares)
-        saved = weight([self.terms[one], self.terms[other]]) - weight([made])
+        saved = self._weights[one] + self._weights[other] - weight([made])
         loss = self.shares.of_term(made) - self._shares[one] - self._shares[other]
         return Step(loss / saved, (one, other), made) if saved > 0 else None
 
@@ -135,9 +141,11 @@ class Search:
         """One attribute not asked for, or said shorter."""
         term, wanted = self.terms[at], self.terms[at][name]
         without = {each: values for each, values in term.items() if each != name}
-        yield Step((self.shares.of_term(without) - self._shares[at]) / wanted.weight(), (at,), without)
+        known = self._shares[at]
+        rest = known / self.shares.of_values(name, wanted)
+        yield Step((rest - known) / wanted.weight(), (at,), without)
         shorter = lighter(name, wanted, less, self.shares)
         saved = wanted.weight() - shorter.weight()
         if saved > 0 and shorter != ANYTHING:
             made = {**without, name: shorter}
-            yield Step((self.shares.of_term(made) - self._shares[at]) / saved, (at,), made)
+            yield Step((rest * self.shares.of_values(name, shorter) - known) / saved, (at,), made)

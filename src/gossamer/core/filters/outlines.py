@@ -1,10 +1,10 @@
 """What surely holds wherever an entangled filter does: a few terms around it."""
 
 from gossamer.core.filters.condensing import condensed
-from gossamer.core.filters.terms import TERMS_MAX, Term, narrowed
+from gossamer.core.filters.terms import TERMS_MAX, Term, narrowed, weight
 from gossamer.core.filters.trees import All, Any, Condition, Node
 
-SIZE = 256
+SIZE = 64
 "Values, intervals and patterns in an outline."
 
 
@@ -25,7 +25,8 @@ def _outline(node: Node) -> list[Term]:
             found = [{}]
             for part in parts:
                 below = _outline(part)
-                if len(found) * len(below) <= TERMS_MAX:
+                whole = weight(found) * len(below) + weight(below) * len(found)
+                if len(below) == 1 or whole <= SIZE:
                     found = [both for one in found for other in below if (both := narrowed(one, other)) is not None]
             return found
         case _:

@@ -6,6 +6,9 @@ from gossamer.core.filters.spans import Spans
 from gossamer.core.filters.terms import Term
 from gossamer.core.filters.values import ANYTHING, Values
 
+ROOMY, ROOM = 16, 4
+"What a term may say at first: so much, or so many times its part of the size."
+
 
 def merged(one: Term, other: Term, size: int, shares: Shares) -> Term:
     """A term around both: what only one of them asks is not asked any more, and ranges do not become many."""
@@ -22,6 +25,21 @@ def merged(one: Term, other: Term, size: int, shares: Shares) -> Term:
             if wanted != ANYTHING:
                 found[name] = wanted
     return found
+
+
+def trimmed(terms: list[Term], size: int, shares: Shares) -> list[Term]:
+    """Terms that say far more than their part of the size, cut down at once: step by step would take long."""
+    most = max(ROOMY, ROOM * size // len(terms))
+    return [_trimmed(term, most, shares) for term in terms]
+
+
+def _trimmed(term: Term, most: int, shares: Shares) -> Term:
+    if sum(wanted.weight() for wanted in term.values()) <= most:
+        return term
+    kept = sorted(sorted(term, key=lambda name: (shares.of_values(name, term[name]), name))[:most])
+    each = max(1, most // len(kept))
+    found = {name: lighter(name, term[name], max(0, term[name].weight() - each), shares) for name in kept}
+    return {name: wanted for name, wanted in found.items() if wanted != ANYTHING}
 
 
 def filled(name: str, within: Spans, pieces: int, shares: Shares) -> Spans:
