@@ -14,7 +14,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.lost import LostBuffer, Missed
+from gossamer.parts.lost import LostBuffer
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.params import Params
 
@@ -135,10 +135,6 @@ class Noticing:
             for sequence in range(gap.first, gap.last + 1)
             if (gap.publisher, gap.incarnation, signature, sequence) in self.lost
         ]
-
-    def ripe_us(self, missed: Missed) -> int:
-        """When this loss was noticed, patience added."""
-        return self.lost.noticed_us[missed] + self.params(self.local[missed[2]].topic).patience_us
 
 
 def runs(numbers: list[int]) -> list[tuple[int, int]]:
