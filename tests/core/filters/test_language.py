@@ -1,5 +1,7 @@
 """The language: what can be said, how it is written back, and what is said about mistakes."""
 
+import copy
+import pickle
 import random
 
 import pytest
@@ -104,6 +106,14 @@ def test_equal_filters_have_equal_signatures_in_every_process() -> None:
     assert {parse("a > 1"), parse("(a > 1)")} == {parse("a > 1")}
     assert parse("true") == EVERYTHING
     assert parse("a") != "a"
+
+
+def test_a_filter_is_a_value() -> None:
+    made = parse("a > 1 and b")
+    assert pickle.loads(pickle.dumps(made)) == copy.deepcopy(made) == made
+    assert repr(made) == "parse('a > 1 and b')"
+    with pytest.raises(AttributeError):
+        made.text = "b"  # type: ignore[misc]
 
 
 @given(trees)

@@ -143,7 +143,7 @@ def test_condensing_keeps_what_it_can() -> None:
 
 
 def test_condensing_very_many_is_no_square_of_work() -> None:
-    many = [parse(f'symbol == "S{number % 700}" and {number} <= price < {number + 5}') for number in range(3000)]
+    many = [parse(f'symbol == "S{number % 700}" and {number} <= price < {number + 5}') for number in range(1500)]
     whole = condense(many, 16)
     assert whole.size <= 16
     assert all(whole.covers(each) for each in many)

@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from hashlib import blake2b
 
+from msgspec import Struct
+
 from gossamer.core.errors import Misuse
 from gossamer.core.filters import terms as conjunctions
 from gossamer.core.filters.compiling import Check, compiled, compiled_tree
@@ -19,24 +21,19 @@ KNOWN_MAX = 4096
 "Texts whose filters are remembered: the same few are read again and again."
 
 
-class Filter:
+class Filter(Struct, frozen=True, eq=False):
     """Which events are wanted. Equal if the canonical texts are; made by `parse`."""
 
-    __slots__ = ("exact", "matches", "signature", "terms", "text")
-
+    text: str
+    "The canonical form: `parse` of it is an equal filter."
     matches: Check
     "Whether an event with these attributes is wanted. Never raises: what is missing or of another type does not match."
-
-    def __init__(self, text: str, matches: Check, terms: Sequence[Term], exact: bool) -> None:
-        self.text = text
-        "The canonical form: `parse` of it is an equal filter."
-        self.signature = int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
-        "64 bits of the canonical form, the same in every process."
-        self.matches = matches
-        self.terms = tuple(terms)
-        "What must hold, multiplied out; for a filter too entangled for that, something wider."
-        self.exact = exact
-        "Whether the terms say all that the filter says."
+    terms: tuple[Term, ...]
+    "What must hold, multiplied out; for a filter too entangled for that, something wider."
+    exact: bool
+    "Whether the terms say all that the filter says."
+    signature: int
+    "64 bits of the canonical form, the same in every process."
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Filter) and self.text == other.text
@@ -96,14 +93,19 @@ def condense(filters: Iterable[Filter], size: int = SIZE) -> Filter:
 
 def of_terms(terms: Sequence[Term]) -> Filter:
     """The filter that wants what meets any of these terms, which must be simplified."""
-    return Filter(conjunctions.terms_text(terms), compiled(terms), terms, exact=True)
+    return _filter(conjunctions.terms_text(terms), compiled(terms), terms, exact=True)
 
 
 def _entangled(tree: Node) -> Filter:
     text = node_text(tree)
     if len(text) > TEXT_MAX:
         raise Misuse(f"the filter, written out, is longer than {TEXT_MAX} characters: say less, or filter in parts")
-    return Filter(text, compiled_tree(tree), outline(tree), exact=False)
+    return _filter(text, compiled_tree(tree), outline(tree), exact=False)
+
+
+def _filter(text: str, matches: Check, terms: Sequence[Term], exact: bool) -> Filter:
+    bits = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
+    return Filter(text, matches, tuple(terms), exact, int.from_bytes(bits, "big"))
 
 
 EVERYTHING = of_terms([{}])

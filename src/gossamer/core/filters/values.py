@@ -5,6 +5,8 @@ what makes filters comparable: a condition covers another if its set holds the o
 """
 
 from collections.abc import Iterable, Iterator
+from functools import reduce
+from operator import and_
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -128,9 +130,8 @@ def both(sets: Iterable[Values]) -> Values:
     given = list(sets)
     if len(given) == 1:
         return given[0]
-    missing, bools, numbers, texts = True, FALSE | TRUE, ALL, ALL
-    for each in given:
-        missing, bools = missing and each.missing, bools & each.bools
+    missing = all(each.missing for each in given)
+    bools = reduce(and_, (each.bools for each in given))
     numbers = spans.united(each.numbers.inverse() for each in given).inverse()
     texts = spans.united(each.texts.inverse() for each in given).inverse()
     musts = tuple(fit for each in given for fit in each.musts)
