@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Effect, Note, Received, Send, Subscribe
+from gossamer.core.machine import SECOND_US, Effect, Note, Received, Send, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.dispatch.messages import CHANGES_MAX, Tell, Told
 from gossamer.protocols.dispatch.params import Params
@@ -58,6 +58,20 @@ def test_no_neighbour_fills_more_of_the_table_than_it_may() -> None:
     assert len(net.table(ME)[HOSTILE]) == 100
     assert noted == ["too many patterns"] * (10 * CHANGES_MAX - 100)
     assert len(net.dispatch(ME).table.filters) == 100
+
+
+def test_only_so_much_text_of_a_neighbour_is_read_in_a_second() -> None:
+    net = between()
+    wheres = [f'a{part} == "{"x" * 3000}"' for part in range(200)]
+    taken = 0
+    for part in range(50):
+        tell = Tell(1, taken + 1, tuple(Pattern(".a", where) for where in wheres[part * 4 : part * 4 + 4]))
+        effects = hear(net, HOSTILE, tell)
+        taken += not rejects(effects)
+        assert sent(effects, Told) or rejects(effects) == ["too many filters at once"]
+    assert 0 < taken < 25
+    net.world.now_us += 5 * SECOND_US
+    assert sent(hear(net, HOSTILE, Tell(1, taken + 1, (Pattern(".b", "x"),))), Told) == [(HOSTILE, Told(1, taken + 1))]
 
 
 def test_a_stranger_tells_nothing() -> None:

@@ -12,11 +12,16 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.parts.bucket import Buckets
 from gossamer.protocols.dispatch.covering import Covering
 from gossamer.protocols.dispatch.messages import Tell, Told
 from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.table import Table, ghost, read
 from gossamer.protocols.dispatch.telling import Telling
+
+
+TEXT_PER_S, TEXT_BURST = 50_000, 200_000
+"Characters of filters of one neighbour that are read: reading takes far longer than sending. The rest comes again."
 
 
 class Repeat(Struct, frozen=True):
@@ -51,6 +56,7 @@ class Subscriptions(Layer):
         "How far each neighbour's changes came."
         self.gone: dict[Peer, int] = {}
         "Neighbours whose patterns are not forgotten yet, and how many times they went."
+        self.read = Buckets(TEXT_PER_S, TEXT_BURST)
         self.streams = 0
         self.agreeing = False
 
@@ -196,6 +202,9 @@ class Subscriptions(Layer):
                 self.forget(peer, pattern)
             heard = self.heard[peer] = Told(tell.stream, 0)
         if heard is not None and tell.stream == heard.stream and tell.number == heard.number + 1:
+            if not self.read.take(peer, self.node.now_us, sum(len(pattern.where) for pattern in tell.add)):
+                self.out.note("reject", peer=peer, detail="too many filters at once")
+                return
             self.take(peer, tell)
             heard = self.heard[peer] = Told(tell.stream, tell.number)
             self.tell_all()
@@ -213,7 +222,11 @@ class Subscriptions(Layer):
             try:
                 wanted = read(pattern)
             except Misuse as wrong:
-                self.out.note("reject", peer=peer, topic=pattern.topic, detail=f"bad filter: {wrong}"[:200])
+                self.out.note("reject", peer=peer, topic=pattern.topic, detail=_in_short(wrong))
                 continue
             self.table.add(peer, pattern, wanted)
             self.want(pattern)
+
+
+def _in_short(wrong: Misuse) -> str:
+    return f"bad filter: {str(wrong).splitlines()[0]}"[:200]

@@ -42,11 +42,13 @@ def read(pattern: Pattern) -> "Filter | None":
 def text_covers(wide: str, narrow: str) -> bool:
     """Whether one filter covers another; what somebody else asks about need not be a filter."""
     from gossamer.core.filters import parse
+    from gossamer.core.filters.examples import may_cover
 
     try:
-        return parse(wide).covers(parse(narrow))
+        one, other = parse(wide), parse(narrow)
     except Misuse:
         return False
+    return may_cover(one, other) and one.covers(other)
 
 
 class Table:
