@@ -161,9 +161,9 @@ def _mail(setting: EpidemicSetting, seed: int, scale: int) -> Mail:
         clock=clock,
         queue=np.zeros((MESSAGES_AT_ONCE * scale, col.QUEUE_COLUMNS), np.int64),
         timers=np.zeros((TIMERS_AT_ONCE * n * scale, 4), np.int64),
-        pool=np.zeros((slots, DIGEST_MAX), np.int32),
-        slots=np.zeros((slots, 3), np.int32),
-        free=np.arange(slots, dtype=np.int32),
+        pool=np.zeros((slots, DIGEST_MAX), np.int64),
+        slots=np.zeros((slots, 3), np.int64),
+        free=np.arange(slots, dtype=np.int64),
         crossed=np.zeros((len(col.KIND_NAMES), n, n), np.int32),
         weather=np.zeros((n, n), np.int64),
         ledger=np.zeros((COPIES_AT_ONCE * scale, 2), np.int64),
@@ -191,7 +191,7 @@ def _book(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     wanted = np.zeros(setting.patterns + 1, np.bool_)
     wanted[[pattern for mine in subscribed for pattern in mine]] = True
     order = np.where(wanted[patterns], patterns, setting.patterns)
-    tags = np.sort(order, axis=1).astype(np.int32)
+    tags = np.sort(order, axis=1).astype(np.int64)
     tags[tags == setting.patterns] = -1
     stream = source[:, None] * setting.patterns + tags
     said = np.nonzero(tags.ravel() >= 0)[0]
@@ -199,19 +199,19 @@ def _book(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     lengths = np.bincount(stream.ravel()[said], minlength=n * setting.patterns)
     first = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     rows = said[in_stream]
-    places = np.zeros(tags.size, np.int32)
+    places = np.zeros(tags.size, np.int64)
     places[rows] = np.arange(len(rows)) - first[stream.ravel()[rows]] + 1
     publisher = fold(np.arange(n, dtype=np.uint64), 0)  # EventId.word() with incarnation 0
     word = fold(publisher[source], sequence.astype(np.uint64))
     return Book(
         at_us=at_us.astype(np.int64),
-        source=source.astype(np.int32),
+        source=source.astype(np.int64),
         word=word,
         loss_key=fold(np.full(events, fold(seed, LOSS), np.uint64), word),
         tags=tags,
         places=places.reshape(tags.shape),
         stream_first=first[:-1].reshape(n, setting.patterns).copy(),
-        stream_events=(rows // tags.shape[1]).astype(np.int32),
+        stream_events=(rows // tags.shape[1]).astype(np.int64),
     )
 
 
@@ -219,8 +219,8 @@ def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     n, patterns = setting.dispatchers, setting.patterns
     readers = [[who for who, mine in enumerate(subscribed) if pattern in mine] for pattern in range(patterns)]
     beside = neighbours(edges(setting, seed), n)
-    links = np.full((n, setting.degree), -1, np.int32)
-    row = np.full((n, patterns), -1, np.int32)
+    links = np.full((n, setting.degree), -1, np.int64)
+    row = np.full((n, patterns), -1, np.int64)
     for who, others in enumerate(beside):
         links[who, : len(others)] = others
     mine_first, mine = _ragged(subscribed)
@@ -229,24 +229,24 @@ def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
         row[who, subscribed[who]] = np.arange(mine_first[who], mine_first[who + 1])
     return Tree(
         links=links,
-        degree=np.array([len(others) for others in beside], np.int32),
+        degree=np.array([len(others) for others in beside], np.int64),
         towards=np.zeros((n, patterns), np.int64),
         down=np.zeros(n, np.int64),
         row=row,
-        known=np.array([pattern for pattern in range(patterns) if readers[pattern]], np.int32),
+        known=np.array([pattern for pattern in range(patterns) if readers[pattern]], np.int64),
         mine_first=mine_first,
         mine=mine,
         readers_first=readers_first,
         readers=flat,
-        scratch=np.zeros((2, n), np.int32),
+        scratch=np.zeros((2, n), np.int64),
         changes=_changes(setting, seed),
     )
 
 
 def _ragged(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
     """Lists one after the other, and where each begins."""
-    first = np.cumsum([0, *(len(each) for each in lists)]).astype(np.int32)
-    return first, np.array([item for each in lists for item in each], np.int32)
+    first = np.cumsum([0, *(len(each) for each in lists)]).astype(np.int64)
+    return first, np.array([item for each in lists for item in each], np.int64)
 
 
 def _changes(setting: EpidemicSetting, seed: int) -> Any:
@@ -269,12 +269,12 @@ def _desks(setting: EpidemicSetting, seed: int, events: int, subscriptions: int,
     return Desks(
         known=np.zeros((events, n), np.uint8),
         via=np.full((events, n), -1, np.int16),
-        highest=np.zeros((subscriptions, n), np.int32),
-        route=np.full((n, n), -1, np.int32),
+        highest=np.zeros((subscriptions, n), np.int64),
+        route=np.full((n, n), -1, np.int64),
         lost=np.zeros((n, min(LOST_AT_ONCE * scale, LOST_MAX), 3), np.int64),
-        cache=np.zeros((n, recovery.cache), np.int32),
-        slots=np.zeros((n, recovery.cache if recovery.eviction == "random" else 1), np.int32),
-        asked=np.zeros(events, np.int32),
+        cache=np.zeros((n, recovery.cache), np.int64),
+        slots=np.zeros((n, recovery.cache if recovery.eviction == "random" else 1), np.int64),
+        asked=np.zeros(events, np.int64),
         numbers=numbers,
         origin_us=np.array([rules.phase(fold(key, who), recovery.interval_us) for who in range(n)], np.int64),
         counts=np.zeros(col.COUNTS, np.int64),

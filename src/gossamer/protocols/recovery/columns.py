@@ -4,6 +4,12 @@
 CARRY, DIGEST, WANT, LOST, ASK, AGAIN = range(6)
 KIND_NAMES = ("dispatch.carry", "recovery.digest", "recovery.want", "recovery.lost", "recovery.ask", "recovery.again")
 
+# Numbers without a name of their own. Where a bare one is handed to a function, Numba compiles it once more for that.
+NOBODY, NO_EVENT, ANY, NEVER = -1, -1, -1, -1
+NOTHING = 0
+NEWS, FOUND_AGAIN = 0, 1
+MAY, MUST = 0, 1
+
 # Columns of the queue of messages; the first two also of the heap of timers.
 WHEN, ORDER, KIND, SENDER, TARGET, WHAT, PATTERN, INITIATOR, TURN = range(9)
 QUEUE_COLUMNS = 9

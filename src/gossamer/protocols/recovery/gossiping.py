@@ -26,7 +26,7 @@ def carry(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any, cam
         if ways >> link & 1 and other != came_from:
             desks.counts[col.EVENT_HOPS] += 1
             if not tree.down[who] >> link & 1:
-                post(mail, key, col.CARRY, who, other, event, 0, 0, 0)
+                post(mail, key, col.CARRY, who, other, event, col.NOTHING, col.NOTHING, col.NOTHING)
 
 
 def send_again(mail: Any, book: Any, tree: Any, desks: Any, who: Any, target: Any, event: Any) -> None:
@@ -47,7 +47,7 @@ def send_again(mail: Any, book: Any, tree: Any, desks: Any, who: Any, target: An
     key = fold(book.loss_key[event], np.uint64(who))
     if before:
         key = fold(key, np.uint64(before))
-    post(mail, key, col.AGAIN, who, target, event, 0, 0, 0)
+    post(mail, key, col.AGAIN, who, target, event, col.NOTHING, col.NOTHING, col.NOTHING)
 
 
 def gossip(mail: Any, tree: Any, desks: Any, kind: Any, who: Any, other: Any, link: Any, slot: Any, pattern: Any,
@@ -112,7 +112,7 @@ def push(mail: Any, book: Any, tree: Any, desks: Any, who: Any, turn: Any, key: 
         return
     list_cached(mail, book, desks, who, pattern, slot)
     if mail.slots[slot, LENGTH]:
-        pass_on(mail, tree, desks, col.DIGEST, who, -1, slot, pattern, who, turn, True)
+        pass_on(mail, tree, desks, col.DIGEST, who, col.NOBODY, slot, pattern, who, turn, col.MUST)
     drop_slot(mail, slot)
 
 
@@ -154,7 +154,7 @@ def pull_from_subscribers(mail: Any, tree: Any, desks: Any, who: Any, turn: Any,
     for i in range(count):
         if lost[i, 1] == pattern and mail.slots[slot, LENGTH] < mail.pool.shape[1]:
             enter(mail, slot, lost[i, 0])
-    pass_on(mail, tree, desks, col.LOST, who, -1, slot, pattern, who, turn, True)
+    pass_on(mail, tree, desks, col.LOST, who, col.NOBODY, slot, pattern, who, turn, col.MUST)
     drop_slot(mail, slot)
 
 

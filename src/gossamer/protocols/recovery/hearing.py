@@ -57,7 +57,7 @@ def wait(mail: Any, desks: Any, who: Any) -> None:
     least_us, numbers = mail.how[col.INTERVAL_US], desks.numbers[who]
     due_us = next_round_us(mail.clock[col.NOW], desks.origin_us[who], least_us) + numbers[col.INTERVAL] - least_us
     numbers[col.DUE_US] = due_us
-    set_timer(mail, due_us, who, 0)
+    set_timer(mail, due_us, who, col.NOTHING)
 
 
 def make_haste(mail: Any, desks: Any, who: Any) -> None:
@@ -69,7 +69,7 @@ def make_haste(mail: Any, desks: Any, who: Any) -> None:
             numbers[col.INTERVAL] = least_us
             wait(mail, desks, who)
     if mail.how[col.IMMEDIATE]:
-        set_timer(mail, mail.clock[col.NOW] + 1, who, 1)
+        set_timer(mail, mail.clock[col.NOW] + 1, who, col.MUST)
 
 
 # What is missing
@@ -81,7 +81,7 @@ def miss(mail: Any, desks: Any, who: Any, event: Any, pattern: Any) -> None:
     if numbers[col.LOST_COUNT] == len(lost):
         if len(lost) < LOST_MAX:
             mail.clock[col.FAULT] = 1
-        weed(desks, who, 1, -1, -1, 0)
+        drop_first(desks, who)
     at = numbers[col.LOST_COUNT]
     lost[at, 0], lost[at, 1], lost[at, 2] = event, pattern, mail.clock[col.NOW]
     numbers[col.LOST_COUNT] += 1
@@ -89,14 +89,22 @@ def miss(mail: Any, desks: Any, who: Any, event: Any, pattern: Any) -> None:
     desks.counts[col.MISSED_COUNT] += 1
 
 
-def weed(desks: Any, who: Any, first: Any, event: Any, pattern: Any, until_us: Any) -> Any:
-    """Takes losses out: the first ones, those of an event, and those of a pattern that were noticed by then (-1 stands
-    for all patterns). Says when the first of them was noticed."""
+def drop_first(desks: Any, who: Any) -> None:
+    lost = desks.lost[who]
+    desks.numbers[who, col.LOST_COUNT] -= 1
+    for i in range(desks.numbers[who, col.LOST_COUNT]):
+        for column in range(3):
+            lost[i, column] = lost[i + 1, column]
+
+
+def weed(desks: Any, who: Any, event: Any, pattern: Any, until_us: Any) -> Any:
+    """Takes losses out: those of an event, and those of a pattern (ANY: of any) that were noticed by then. Says when
+    the first of them was noticed."""
     lost, numbers = desks.lost[who], desks.numbers[who]
     left, since = 0, np.int64(-1)
     for i in range(numbers[col.LOST_COUNT]):
-        old = lost[i, 2] <= until_us and (pattern < 0 or lost[i, 1] == pattern)
-        if i < first or lost[i, 0] == event or old:
+        old = lost[i, 2] <= until_us and (pattern == col.ANY or lost[i, 1] == pattern)
+        if lost[i, 0] == event or old:
             since = lost[i, 2] if since < 0 else since
         else:
             for column in range(3):
@@ -107,16 +115,16 @@ def weed(desks: Any, who: Any, first: Any, event: Any, pattern: Any, until_us: A
 
 
 def expire(mail: Any, desks: Any, who: Any, pattern: Any) -> None:
-    """Gives up what of a pattern (-1: of any) has been asked for long enough."""
+    """Gives up what of a pattern (ANY: of any) has been asked for long enough."""
     until_us, before = mail.clock[col.NOW] - mail.how[col.EXPIRY_US], desks.numbers[who, col.LOST_COUNT]
     if before and desks.lost[who, 0, 2] <= until_us:  # the first is the oldest
-        weed(desks, who, 0, -1, pattern, until_us)
+        weed(desks, who, col.NO_EVENT, pattern, until_us)
         desks.counts[col.EXPIRED] += before - desks.numbers[who, col.LOST_COUNT]
 
 
 def fill_gap(mail: Any, desks: Any, who: Any, event: Any, again: Any) -> None:
     """An event that was missing is here: under whatever patterns, it is missing no more."""
-    since = weed(desks, who, 0, event, -1, -1)
+    since = weed(desks, who, event, col.ANY, col.NEVER)
     if again and since >= 0:
         if mail.clock[col.MEASURED] < len(desks.latencies):
             desks.latencies[mail.clock[col.MEASURED]] = mail.clock[col.NOW] - since

@@ -38,7 +38,7 @@ CHOICE = np.uint64(rules.CHOICE)
 WHICH_PULL = np.uint64(rules.WHICH_PULL)
 MANDATORY_INDEX = np.uint64(rules.MANDATORY_INDEX)
 
-NOTHING, MESSAGE, TIMER, PUBLICATION, CHANGE = range(5)
+MESSAGE, TIMER, PUBLICATION, CHANGE = range(1, 5)
 NEVER = 1 << 62
 
 
@@ -64,11 +64,11 @@ def start_round(mail: Any, book: Any, tree: Any, desks: Any, who: Any, turn: Any
 def on_timer(mail: Any, book: Any, tree: Any, desks: Any, who: Any, hurried: Any) -> None:
     numbers, now, least_us = desks.numbers[who], mail.clock[col.NOW], mail.how[col.INTERVAL_US]
     if hurried:
-        expire(mail, desks, who, -1)
+        expire(mail, desks, who, col.ANY)
         numbers[col.HURRIES] += 1
         start_round(mail, book, tree, desks, who, rules.HURRIED + numbers[col.HURRIES])
     elif numbers[col.DUE_US] == now:  # else it was set anew meanwhile
-        expire(mail, desks, who, -1)
+        expire(mail, desks, who, col.ANY)
         busy = numbers[col.BUSY] != 0
         numbers[col.BUSY] = 0
         start_round(mail, book, tree, desks, who, round_at(now, desks.origin_us[who], least_us))
@@ -87,7 +87,7 @@ def on_carry(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any, 
         desks.known[event, who] |= col.SPREAD
         desks.via[event, who] = peer
         desks.route[who, book.source[event]] = event
-        hear(mail, book, tree, desks, who, event, False)
+        hear(mail, book, tree, desks, who, event, col.NEWS)
         carry(mail, book, tree, desks, who, event, peer)
 
 
@@ -95,7 +95,7 @@ def on_again(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any) 
     if desks.known[event, who] & col.SEEN:
         desks.counts[col.USELESS] += 1
     else:
-        hear(mail, book, tree, desks, who, event, True)
+        hear(mail, book, tree, desks, who, event, col.FOUND_AGAIN)
 
 
 def on_digest(mail: Any, tree: Any, desks: Any, who: Any, row: Any) -> None:
@@ -113,10 +113,10 @@ def on_digest(mail: Any, tree: Any, desks: Any, who: Any, row: Any) -> None:
         if mail.slots[wanted, LENGTH]:
             desks.counts[col.REQUESTS] += 1
             key = link_key(mail, col.WANT, who, initiator)
-            if post(mail, key, col.WANT, who, initiator, wanted, pattern, 0, 0):
+            if post(mail, key, col.WANT, who, initiator, wanted, pattern, col.NOTHING, col.NOTHING):
                 mail.slots[wanted, HOLDERS] += 1
         drop_slot(mail, wanted)
-    pass_on(mail, tree, desks, col.DIGEST, who, row[col.SENDER], slot, pattern, initiator, row[col.TURN], False)
+    pass_on(mail, tree, desks, col.DIGEST, who, row[col.SENDER], slot, pattern, initiator, row[col.TURN], col.MAY)
 
 
 def on_want(mail: Any, book: Any, tree: Any, desks: Any, who: Any, row: Any) -> None:
@@ -135,7 +135,7 @@ def on_lost(mail: Any, book: Any, tree: Any, desks: Any, who: Any, row: Any) -> 
     for i in range(mail.slots[slot, LENGTH]):
         if desks.known[mail.pool[slot, i], who] & col.CACHED:
             send_again(mail, book, tree, desks, who, initiator, mail.pool[slot, i])
-    must = tree.row[who, pattern] < 0
+    must = col.MUST if tree.row[who, pattern] < 0 else col.MAY
     pass_on(mail, tree, desks, col.LOST, who, row[col.SENDER], slot, pattern, initiator, row[col.TURN], must)
 
 
@@ -190,7 +190,7 @@ def publish(mail: Any, book: Any, tree: Any, desks: Any, event: Any) -> None:
     who = np.int64(book.source[event])
     desks.known[event, who] |= col.SPREAD
     desks.via[event, who] = who
-    hear(mail, book, tree, desks, who, event, False)
+    hear(mail, book, tree, desks, who, event, col.NEWS)
     carry(mail, book, tree, desks, who, event, who)
 
 
@@ -210,10 +210,10 @@ def run(mail: Any, book: Any, tree: Any, desks: Any) -> None:
     changes_from = clock[col.ORDERS] + 1  # the order in which things were made: timers, changes, publications
     events_from = changes_from + changes
     clock[col.ORDERS] += changes + events
-    event, change = 0, 0
+    event, change = np.int64(0), np.int64(0)
     row = np.zeros(queue.shape[1], np.int64)
     while clock[col.FAULT] == 0:
-        what, when, order = NOTHING, np.int64(NEVER), np.int64(0)
+        what, when, order = col.NOTHING, np.int64(NEVER), np.int64(0)
         if clock[col.HEAD] < clock[col.TAIL]:
             head = queue[clock[col.HEAD] & len(queue) - 1]
             what, when, order = MESSAGE, head[col.WHEN], head[col.ORDER]
@@ -223,7 +223,7 @@ def run(mail: Any, book: Any, tree: Any, desks: Any) -> None:
             what, when, order = PUBLICATION, book.at_us[event], events_from + event
         if change < changes and sooner(tree.changes[change, 0], changes_from + change, when, order):
             what, when, order = CHANGE, tree.changes[change, 0], changes_from + change
-        if what == NOTHING or when > mail.how[col.UNTIL_US]:
+        if what == col.NOTHING or when > mail.how[col.UNTIL_US]:
             break
         clock[col.NOW] = when
         if what == MESSAGE:

@@ -71,7 +71,7 @@ def first_lost(highest: int, sequence: int) -> int:
 
 def evicted(key: Any, count: Any) -> Any:
     """Which of `count` places in a full cache the new event takes."""
-    return upper_pick(draw(key, 0), count)
+    return upper_pick(draw(key, CHOICE), count)
 
 
 def next_interval(current_us: int, least_us: int, busy: bool) -> int:
