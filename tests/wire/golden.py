@@ -107,8 +107,8 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\xa6failed\x91\x02\xa6rotate\xc3",
     ),
     (
-        Digest(Pattern(".a", "p"), (EventId(1, 2, 3),), 4, 5),
-        b"\x85\xa4type\xafrecovery.digest\xa7pattern\x92\xa2.a\xa1p\xa3ids\x91\x93\x01\x02\x03\xa9initiator\x04\xa5round\x05",
+        Digest(Pattern(".a", "p"), (EventId(1, 2, 3),), 4, 5, (6,)),
+        b"\x86\xa4type\xafrecovery.digest\xa7pattern\x92\xa2.a\xa1p\xa3ids\x91\x93\x01\x02\x03\xa9initiator\x04\xa5round\x05\xa7ages_us\x91\x06",
     ),
     (
         Want(Pattern(".a"), (EventId(1, 2, 3),)),

@@ -4,7 +4,7 @@ import pytest
 
 from gossamer.core.draws import FORWARD, chance, draw, fold, upper_pick
 from gossamer.core.events import Carried, Event
-from gossamer.core.machine import Deliver, Fetch, Fetched, Note, Tune
+from gossamer.core.machine import Deliver, Fetch, Fetched, Note, Subscribe, Tune
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Lost, Place, Want
 from gossamer.protocols.recovery.params import Params
@@ -39,6 +39,16 @@ def test_nobody_wants_what_it_knows_published_or_did_not_subscribe_to() -> None:
     assert said(node.get(1, Digest(B, (event(2, (B, 1)).id,), ASKER, 3)), Want) == []
     node.take(Tune(A.topic, Params(method="none")))
     assert said(node.get(1, Digest(A, (event(3, (A, 3)).id,), ASKER, 4)), Want) == []
+
+
+def test_nobody_wants_what_is_older_than_its_subscription() -> None:
+    node = Node(Params(method="push"), ways=WAYS)
+    node.now_us = 5_000_000
+    node.take(Subscribe(A.topic, A.where))
+    old, new, unknown = (event(number, (A, number)).id for number in (1, 2, 3))
+    node.now_us += 1_000_000
+    effects = node.get(1, Digest(A, (old, new, unknown), ASKER, 3, (1_000_001, 1_000_000)))
+    assert said(effects, Want) == [(ASKER, Want(A, (new, unknown)))]
 
 
 def test_a_push_digest_is_passed_on_by_chance_only() -> None:

@@ -5,6 +5,7 @@ may read, and takes tokens for each event that goes out. Where links make cycles
 """
 
 from collections.abc import Callable, Sequence
+from itertools import chain, repeat
 
 from gossamer.core.events import Carried
 from gossamer.core.ids import EventId, Peer
@@ -34,9 +35,11 @@ class Answering:
         holding: Holding,
         passing: Passing,
         params: Callable[[Topic], Params],
+        asked_since: Callable[[Pattern], int],
         limit: int,
     ) -> None:
         self.node, self.ground, self.holding, self.passing, self.params = node, ground, holding, passing, params
+        self.asked_since = asked_since
         self.answers = Buckets(limit, 2 * limit) if limit else None
         self.digests = Buckets(DIGESTS_PER_S, 2 * DIGESTS_PER_S) if limit else None
         self.wanted: list[Callable[[Pattern], None]] = []
@@ -46,10 +49,19 @@ class Answering:
         if not self.heeds(peer, digest.initiator):
             return
         if self.ground.wants(digest.pattern) and self.params(digest.pattern.topic).method != "none":
-            me, knows = self.node.me, self.node.knows
-            if missing := tuple(each for each in digest.ids if each.publisher != me and not knows(each)):
+            if missing := self._missing(digest):
                 self.node.out.send([digest.initiator], Want(digest.pattern, missing))
         self.passing.onward(digest, peer, must=False)
+
+    def _missing(self, digest: Digest) -> tuple[EventId, ...]:
+        """What is new to us of a digest, and no older than our subscription."""
+        me, knows = self.node.me, self.node.knows
+        oldest_us = self.node.now_us - self.asked_since(digest.pattern)
+        return tuple(
+            each
+            for each, age_us in zip(digest.ids, chain(digest.ages_us, repeat(0)))
+            if age_us <= oldest_us and each.publisher != me and not knows(each)
+        )
 
     def on_want(self, peer: Peer, want: Want) -> None:
         for tell in self.wanted:

@@ -55,6 +55,10 @@ class Holding:
             last -= 1
         return tuple(ids[max(0, last - DIGEST_MAX) : last])
 
+    def age_us(self, event_id: EventId) -> int:
+        """How long ago a cached event came."""
+        return max(0, self.node.now_us - self._came_us(event_id))
+
     def newest(self, signature: int) -> EventId | None:
         """The cached event of a pattern that came last."""
         return self.cache.newest(signature)

@@ -33,7 +33,9 @@ class Recovery(Layer):
         self.noticing = Noticing(node, ground, self.params_of)
         self.holding = Holding(node, own)
         self.passing = Passing(node, ground, self.params_of)
-        self.answering = Answering(node, ground, self.holding, self.passing, self.params_of, own.answers_per_s)
+        self.answering = Answering(
+            node, ground, self.holding, self.passing, self.params_of, self.noticing.asked_since, own.answers_per_s
+        )
         self.rounds = Rounds(node, ground, self.noticing, self.holding, self.passing, self.answering, self.params_of)
         self.offers = Offers(node, ground, self.rounds, self.params_of)
         self.tails = Tails(node, ground, self.noticing, self.passing, self.params_of)

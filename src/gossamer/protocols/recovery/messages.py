@@ -38,6 +38,8 @@ class Digest(Struct, frozen=True, tag="recovery.digest"):
     ids: Ids
     initiator: Peer
     round: Count
+    ages_us: Annotated[tuple[Count, ...], Meta(max_length=DIGEST_MAX)] = ()
+    "How long each has been here: whoever subscribed since then did not ask for it."
 
 
 class Want(Struct, frozen=True, tag="recovery.want"):

@@ -76,6 +76,12 @@ class Noticing:
             source.highest.pop(signature, None)
             source.claimed.pop(signature, None)
 
+    def asked_since(self, pattern: Pattern) -> int:
+        """Since when our users read what matches this pattern."""
+        includes = self.node.hierarchy.includes
+        times = [self.since_us[sig] for sig, mine in self.local.items() if includes(mine.topic, pattern.topic)]
+        return min(times, default=self.node.now_us)
+
     def meet(self, publisher: Peer, incarnation: int) -> Source:
         """A publisher heard of for the first time, in this life of it."""
         source = self.sources[publisher, incarnation] = Source()

@@ -179,7 +179,7 @@ class Rounds:
         ids = self.holding.digest(pattern.signature, until_us)
         if not ids:
             return None
-        digest = Digest(pattern, ids, self.node.me, number)
+        digest = Digest(pattern, ids, self.node.me, number, tuple(map(self.holding.age_us, ids)))
         self.passing.begin(digest)
         return digest
 
