@@ -30,9 +30,10 @@ from gossamer.lab import spec
 from gossamer.lab.book import Line
 from gossamer.lab.claims import Claim
 from gossamer.lab.grid import points, put
-from gossamer.lab.rows import Outcome
+from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.studies.communities import tables as communities
 from gossamer.lab.studies.communities.story import tell
+from gossamer.lab.studies.epidemic import tables as recovery
 from gossamer.lab.trial import run_trials
 from gossamer.protocols import CATALOGUE, Protocol
 from gossamer.sim import conditions
@@ -355,6 +356,10 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[network]`", [communities.NetworkSpec]),
     ("`[faults]`", [communities.FaultsSpec]),
     ("`[[figures]]`", [spec.FigureSpec]),
+    ("`[network]` of dispatchers", [recovery.NetworkSpec]),
+    ("`[workload]`", [recovery.WorkloadSpec]),
+    ("`[recovery]`", [recovery.RecoverySpec]),
+    ("`[time]`", [recovery.TimeSpec]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 
@@ -389,12 +394,15 @@ def states_the_default(field: Any, row: dict[str, str]) -> None:
 
 def test_every_table_of_the_file_has_a_heading() -> None:
     headings = re.findall(r"^### `\[+(\w+)\]+`$", PAGES["experiment-file.md"].read_text(), re.MULTILINE)
-    assert sorted(headings) == sorted([*communities.Communities.__struct_fields__, *spec.GRID])
+    of_both = {*communities.Communities.__struct_fields__, *recovery.Epidemic.__struct_fields__, *spec.GRID}
+    assert sorted(headings) == sorted(of_both)
 
 
 def test_every_column_of_the_outcomes_and_of_the_summary_is_explained() -> None:
     columns = rows_about("experiment-file.md", "`outcomes/*.parquet`", first="Column")
     assert list(columns) == list(Outcome.__struct_fields__)
+    columns = rows_about("experiment-file.md", "`outcomes/*.parquet` of recovery", first="Column")
+    assert list(columns) == list(Measure.__struct_fields__)
     assert list(rows_about("experiment-file.md", "`summary.csv`", first="Column")) == list(Line.__struct_fields__)
     assert list(rows_about("reproduce.md", "`claims.json`")) == list(Claim.__struct_fields__)
 
@@ -413,23 +421,26 @@ def test_every_metric_is_defined() -> None:
             ]
             constants = [each.value for each in [*keys, *listed] if isinstance(each, ast.Constant)]
             named[node.name] = {str(each) for each in constants}
-    by_community, overall = (t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric")
+    by_community, overall, found = (t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric")
     assert {row[0].strip("`") for row in by_community.rows} == named["measures_by_community"]
     assert {row[0].strip("`") for row in overall.rows} == named["measures_overall"]
+    assert [row[0].strip("`") for row in found.rows] == [*recovery.METRICS]
 
 
 def test_every_error_shown_is_what_the_file_would_be_told() -> None:
     page = "experiment-file.md"
-    (table,) = (t for t in TABLES if t.page == page and t.columns == ["You write", "You read"])
-    whole = tomllib.loads(next(b.text for b in BLOCKS if b.page == page and b.language == "toml"))
-    for wrong, sentence in table.rows:
-        field, _, value = codes(wrong)[0].partition(" = ")
-        raw = deepcopy(whole)
-        raw["sweep"].pop(field, None)
-        put(raw, field, tomllib.loads(f"value = {value}")["value"], page)
-        with pytest.raises(GossamerError) as told:
-            points(raw, page)
-        assert str(told.value).endswith(f": {codes(sentence)[0]}"), wrong
+    blocks = [tomllib.loads(b.text) for b in BLOCKS if b.page == page and b.language == "toml"]
+    examples = [next(raw for raw in blocks if "topics" in raw), next(raw for raw in blocks if "workload" in raw)]
+    tables = [t for t in TABLES if t.page == page and t.columns == ["You write", "You read"]]
+    for whole, table in zip(examples, tables, strict=True):
+        for wrong, sentence in table.rows:
+            field, _, value = codes(wrong)[0].partition(" = ")
+            raw = deepcopy(whole)
+            raw["sweep"].pop(field, None)
+            put(raw, field, tomllib.loads(f"value = {value}")["value"], page)
+            with pytest.raises(GossamerError) as told:
+                points(raw, page)
+            assert str(told.value).endswith(f": {codes(sentence)[0]}"), wrong
 
 
 def test_the_formulas_of_draws_have_the_constants_of_the_code() -> None:
@@ -447,9 +458,12 @@ def test_every_given_and_every_effect_is_listed(union: Any, column: str) -> None
 
 def test_every_claim_ruled_on_is_one_that_is_made() -> None:
     made = "".join(path.read_text() for path in (SOURCE / "lab" / "papers").glob("*.py"))
-    (table,) = (t for t in TABLES if t.page == "reproduce.md" and t.heading == "The rules")
-    for name in (code for row in table.rows for code in codes(row[0]) if code != "id"):
+    tables = [t for t in TABLES if t.page == "reproduce.md" and t.heading == "The rules"]
+    named = [code for table in tables for row in table.rows for code in codes(row[0]) if code != "id"]
+    for name in named:
         assert f'"{name.removesuffix("…")}' in made, name
+    for made_by in (SOURCE / "lab" / "papers").glob("epidemic*.py"):
+        assert set(re.findall(r'^        id="([\w-]+)"', made_by.read_text(), re.MULTILINE)) <= set(named), made_by.name
 
 
 # The site
