@@ -19,7 +19,6 @@ from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.table import Table, ghost, read
 from gossamer.protocols.dispatch.telling import Telling
 
-
 TEXT_PER_S, TEXT_BURST = 50_000, 200_000
 "Characters of filters of one neighbour that are read: reading takes far longer than sending. The rest comes again."
 
