@@ -81,7 +81,6 @@ METRICS = {
     "recovery_latency_ms_p99": "the same, 99th percentile",
     "overhead": "digests, requests and retransmissions, per event hop",
     "missed": "losses noticed, once for each pattern",
-    "expired": "those of them given up",
     "recovered": "events that came again and were new",
     "useless": "events that came again and were there already",
     "served_by_publisher": "share of retransmissions sent by the event's own publisher",
