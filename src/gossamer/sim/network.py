@@ -1,14 +1,14 @@
 """What happens to a message between two machines. Every choice is a keyed draw: a seed is a whole network history."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from msgspec import Struct
 
 from gossamer.core.draws import DUPLICATE, LATENCY, LOSS, chance, fold
 from gossamer.core.errors import Misuse
-from gossamer.core.ids import Peer
+from gossamer.core.ids import Peer, peer_of
 from gossamer.core.machine import Message
 from gossamer.parts.bursts import refuse_improbable
 
@@ -61,7 +61,15 @@ class Independent:
 class Network:
     """Latency, loss, duplication (reordering comes with latency) and partitions."""
 
-    def __init__(self, seed: int, latency: Latency, loss: Loss | None = None, duplicated: float = 0.0) -> None:
+    def __init__(
+        self,
+        seed: int,
+        latency: Latency,
+        loss: Loss | None = None,
+        duplicated: float = 0.0,
+        by_link: Iterable[type[Struct]] = (),
+    ) -> None:
+        """`by_link`: messages whose fate depends on how many of their kind the link has seen, and on nothing else."""
         refuse_improbable(duplicated=duplicated)
         self.seed = seed
         self.latency = latency
@@ -70,6 +78,8 @@ class Network:
         self.islands: dict[Peer, int] = {}
         self.counter = 0
         self.copies: dict[tuple[int, Peer, Peer], int] = {}
+        "How often each event, and each kind of message, went from one peer to another."
+        self.by_link = {kind: peer_of(str(kind.__struct_config__.tag)) for kind in by_link}
 
     def split(self, *islands: range | list[Peer]) -> None:
         """Partitions the network: peers of different islands cannot hear each other; unnamed ones are island 0."""
@@ -91,13 +101,21 @@ class Network:
         return delays
 
     def _key(self, sender: Peer, target: Peer, message: Message) -> int:
-        """Event-bearing messages are keyed by event, sender and copy, so that a kernel can make the same draw."""
+        """Event-bearing messages are keyed by event, sender and copy, so that a kernel can make the same draw; so are
+        those of which it can count the copies on each link."""
+        kind = self.by_link.get(type(message))
+        if kind is not None:
+            return fold(fold(fold(fold(self.seed, LOSS), kind), self._copies(kind, sender, target)), sender)  # type: ignore[no-any-return]
         carried = getattr(message, "carried", None)
         if carried is None:
             self.counter += 1
             return fold(fold(fold(self.seed, LOSS), self.counter), sender)  # type: ignore[no-any-return]
         word = carried.event.id.word()
-        copy = self.copies.get((word, sender, target), 0)
-        self.copies[word, sender, target] = copy + 1
+        copy = self._copies(word, sender, target)
         key = fold(fold(fold(self.seed, LOSS), word), sender)
         return fold(key, copy) if copy else key  # type: ignore[no-any-return]
+
+    def _copies(self, word: int, sender: Peer, target: Peer) -> int:
+        before = self.copies.get((word, sender, target), 0)
+        self.copies[word, sender, target] = before + 1
+        return before

@@ -35,8 +35,7 @@ NONE, PUSH, SUBSCRIBER_PULL, PUBLISHER_PULL, COMBINED = range(5)
 EVICTIONS = ("fifo", "random", "subscriber-first")
 FIFO, RANDOM, SUBSCRIBER_FIRST = range(3)
 
-# What a run counts; `fast.epidemic.Result` says what each means.
+# What a run counts; `results.Result` says what each means.
 EXPECTED, DELIVERED, EVENT_HOPS, DIGESTS, LOST_DIGESTS, ASKS, REQUESTS, RETRANSMISSIONS = range(8)
 USELESS, MISSED_COUNT, RECOVERED, EXPIRED, SERVED_BY_PUBLISHER, SERVED_MAX, ASKED_MAX = range(8, 15)
-MATCHED_TAGGING, MATCHED_ROUTING, ROUTED = range(15, 18)
-COUNTS = 18
+COUNTS = 15
