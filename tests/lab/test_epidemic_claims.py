@@ -1,0 +1,163 @@
+"""Verdicts about epidemic recovery: each follows from the numbers, and could be the other one."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gossamer.lab.book import Book, Line
+from gossamer.lab.claims import Claim, above, not_below
+from gossamer.lab.grid import points
+from gossamer.lab.papers import epidemic_costs as costs
+from gossamer.lab.papers import epidemic_delivery as delivered
+from gossamer.lab.papers import epidemic_tuning as tuning
+from gossamer.lab.papers import paper
+from gossamer.lab.spec import read
+from gossamer.lab.studies.epidemic.tables import METRICS
+
+PAPER = paper("epidemic")
+POINTS = {name: points(*read(name)) for name in PAPER.experiments}
+
+
+def line(mean: float, metric: str = "delivery", ci95: float = 0.001, **point: Any) -> Line:
+    said = {"p50": mean, "p99": mean, "max": mean, "runs": 8}
+    return Line(point=point, group="all", metric=metric, mean=mean, ci95=ci95, **said)
+
+
+def flat(value: float) -> dict[str, list[Line]]:
+    """A world in which nothing makes a difference."""
+    return {
+        name: [line(value, metric, **point.swept) for point in made for metric in METRICS]
+        for name, made in POINTS.items()
+    }
+
+
+def changed(experiment: str, metric: str, mean: float, **where: Any) -> Book:
+    """The flat world, but for some lines."""
+    lines = flat(0.5)
+    hit = 0
+    for at, each in enumerate(lines[experiment]):
+        last = {field.rpartition(".")[2]: value for field, value in each.point.items()}
+        if each.metric == metric and all(last[field] == value for field, value in where.items()):
+            lines[experiment][at] = msgspec.structs.replace(each, mean=mean, p50=mean, p99=mean, max=mean)
+            hit += 1
+    assert hit
+    return Book(lines)
+
+
+def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
+    claims = PAPER.claims(Book(flat(0.5)))
+    assert len({claim.id for claim in claims}) == len(claims) >= 28
+    assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+
+
+def test_in_a_world_without_differences_only_what_claims_none_is_reproduced() -> None:
+    held = {claim.id for claim in PAPER.claims(Book(flat(0.5))) if claim.verdict == "reproduced"}
+    assert held == {
+        "nothing-by-itself", "limited-overhead", "few-subscribers-spare-push", "scalable", "load-is-shared",
+    }  # fmt: skip
+
+
+def test_every_section_can_be_drawn() -> None:
+    parts = PAPER.analysis(Book(flat(0.5)))
+    names = [figure.name for part in parts for figure in part.figures]
+    assert len(set(names)) == len(names) == 6
+
+
+ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
+    "theory is met": (
+        delivered.without_recovery, "differs", "loss", "delivery", 0.6, {"method": "none", "loss": 0.2},
+    ),
+    "pull is no quicker in the end": (
+        delivered.pull_is_faster, "differs", "waiting", "delivery", 0.9, {"method": "combined", "seconds": 7.0},
+    ),
+    "push finds more at low rates": (
+        delivered.low_rates_favour_push, "reproduced", "rates", "delivery", 0.6, {"method": "push", "rate": 0.25},
+    ),
+    "few subscribers find much less": (
+        delivered.few_subscribers_hurt_pull, "reproduced", "subscribers", "found_again", 0.2,
+        {"method": "subscriber-pull", "subscriptions": 1},
+    ),
+    "few subscribers find a little less": (
+        delivered.few_subscribers_hurt_pull, "differs", "subscribers", "found_again", 0.4,
+        {"method": "subscriber-pull", "subscriptions": 1},
+    ),
+    "push minds few subscribers": (
+        delivered.few_subscribers_spare_push, "differs", "subscribers", "found_again", 0.3,
+        {"method": "push", "subscriptions": 1},
+    ),
+    "combined is better than the subscribers alone": (
+        delivered.combining_overcomes, "reproduced", "subscribers", "delivery", 0.6,
+        {"method": "combined", "subscriptions": 1},
+    ),
+    "combined is better than both": (
+        delivered.combining_improves, "reproduced", "subscribers", "delivery", 0.6,
+        {"method": "combined", "subscriptions": 8},
+    ),
+    "patterns per event count": (
+        delivered.patterns_per_event_decide, "reproduced", "per-event", "found_again", 0.9,
+        {"method": "push", "patterns_per_event": 8},
+    ),
+    "the sheer number counts": (
+        delivered.patterns_per_event_decide, "differs", "patterns", "found_again", 0.1,
+        {"method": "push", "patterns": 160},
+    ),
+    "chance is the better policy": (
+        tuning.discard_by_chance, "reproduced", "policies", "delivery", 0.6, {"case": "by chance", "method": "push"},
+    ),
+    "the whole table is the better choice": (
+        tuning.whole_table, "reproduced", "variants", "delivery", 0.6, {"case": "push"},
+    ),
+    "too much overhead": (
+        costs.limited_overhead, "differs", "methods", "overhead", 1.5, {"method": "push"},
+    ),
+    "rounds at once cost more": (
+        costs.delayed_rounds, "reproduced", "variants", "gossip_hops_per_s", 0.9, {"case": "combined, at once"},
+    ),
+    "publishers send most": (
+        costs.first_holder, "differs", "variants", "served_by_publisher", 0.9,
+        {"case": "publisher-pull, kept along the way"},
+    ),
+    "one dispatcher bears the load": (
+        costs.load_is_shared, "differs", "methods", "busiest", 5.0, {"method": "push"},
+    ),
+    "what is gained shrinks": (
+        costs.scalable, "differs", "sizes", "delivery", 0.4, {"method": "push", "dispatchers": 120},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("judge", "expected", "file", "metric", "mean", "where"), ONE_CHANGE.values(), ids=ONE_CHANGE)
+def test_one_number_decides(
+    judge: Any, expected: str, file: str, metric: str, mean: float, where: dict[str, Any]
+) -> None:
+    book = changed(f"epidemic/{file}", metric, mean, **where)
+    claim: Claim = judge(book)
+    assert claim.verdict == expected
+
+
+def test_silence_is_exact() -> None:
+    lines = flat(0.0)
+    for each in lines["epidemic/loss"]:
+        assert each.mean == 0
+    lines["epidemic/loss"] = [
+        msgspec.structs.replace(each, mean=1.0, p50=1.0, max=1.0)
+        if each.metric == "delivery" or (each.metric == "gossip_hops_per_s" and each.point["recovery.method"] == "push")
+        else each
+        for each in lines["epidemic/loss"]
+    ]
+    assert costs.pull_is_silent(Book(lines)).verdict == "reproduced"
+    lines["epidemic/loss"] = [
+        msgspec.structs.replace(each, max=1.0)
+        if (each.metric, each.point["recovery.method"]) == ("retransmissions", "combined")
+        else each
+        for each in lines["epidemic/loss"]
+    ]
+    assert costs.pull_is_silent(Book(lines)).verdict == "differs"  # one message in one run
+
+
+def test_intervals_must_not_touch() -> None:
+    assert above(line(0.6, ci95=0.04), line(0.5, ci95=0.04))
+    assert not above(line(0.6, ci95=0.05), line(0.5, ci95=0.06))
+    assert not_below(line(0.5, ci95=0.05), line(0.6, ci95=0.05))
+    assert not not_below(line(0.5, ci95=0.04), line(0.6, ci95=0.04))
