@@ -51,12 +51,12 @@ async def until(condition: Callable[[], object]) -> None:
 def test_new_parameters_hold_for_communities_joined_before_and_after() -> None:
     def test(node: Node) -> None:
         spread = node.station.machine.spread
-        node.station.readers.subscribe(".before")
+        node.station.readers.subscriptions.add(".before")
         for electors, copies in ((3.0, 2), (4.0, 1)):
             camcast, scamp = replace(CamcastParams.live(), electors=electors), ScampParams(extra_copies=copies)
             special = replace(camcast, links=7)
             take_over(node, replace(node.config, camcast=camcast, scamp=scamp, topics={".special": special}))
-            node.station.readers.subscribe(f".after-{copies}")
+            node.station.readers.subscriptions.add(f".after-{copies}")
             for topic in (".before", f".after-{copies}"):
                 assert spread.params_of(topic) == camcast
                 assert spread.members.params_of(topic) == scamp

@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from gossamer.core.errors import Misuse, TransportDown
+from gossamer.core.patterns import Pattern
 from gossamer.live.config_tables import Limits, SpoolConfig
 from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.node import Node
@@ -143,7 +144,7 @@ def test_two_readers_of_one_node_each_get_everything_and_the_node_stays_until_bo
                     assert payloads(await take(first, 2)) == payloads(await take(second, 2)) == [b"0", b"1"]
                 await numbered(node, 1, start=2)
                 assert payloads(await take(second, 1)) == [b"2"]
-            assert ".a" not in node.station.readers.subscribed
+            assert Pattern(".a") not in node.station.readers.subscriptions.readers
 
     asyncio.run(scenario())
 

@@ -30,7 +30,9 @@ from gossamer.live.config_tables import (
     is_wildcard,
 )
 from gossamer.live.trust import is_loopback
+from gossamer.protocols.assemble import Design, SpreadName
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
@@ -54,6 +56,7 @@ TABLES: dict[str, type[Struct]] = {
     "search": SearchParams,
     "hierarchy": HierarchyConfig,
     "faults": FaultsConfig,
+    "dispatch": DispatchParams,
 }
 BY_TOPIC = {"camcast": "topics", "recovery": "recovery_topics"}
 "Tables of parameters, and where they stand for single topics."
@@ -92,11 +95,17 @@ class Config(Struct, frozen=True, kw_only=True):
     "Topics read for the spool, whoever is attached: clients may read them later."
     publish: tuple[str, ...] = ()
     "Topics whose communities are joined from the start, so that the first publication is quick."
+    spread: SpreadName = "camcast"
+    """How events travel: `camcast`, inside communities by topic, filters at the reader; `dispatch`, by content along a
+    tree of all nodes, filters inside the network. Every node of a network must say the same."""
+    community: str = "."
+    "With `dispatch`: the topic whose members all nodes are, and that each must be granted to read."
     spool: SpoolConfig = SpoolConfig()
     trace: TraceConfig = TraceConfig()
     metrics: MetricsConfig = MetricsConfig()
     limits: Limits = Limits()
     timeouts: Timeouts = Timeouts()
+    dispatch: DispatchParams = DispatchParams()
     camcast: CamcastParams = CamcastParams.live()
     topics: dict[str, CamcastParams] = {}
     "The same for single topics, in full."
@@ -115,6 +124,8 @@ class Config(Struct, frozen=True, kw_only=True):
             as_tuple(self, field)
         self._check_names()
         self._check_addresses()
+        with about("community"):
+            topic(self.community)
         for field in ("subscribe", "publish", "topics", "recovery_topics"):
             for each in getattr(self, field):
                 with about(field):
@@ -159,6 +170,10 @@ class Config(Struct, frozen=True, kw_only=True):
     def params_of(self, name: Topic) -> CamcastParams:
         """What holds for one topic's community."""
         return self.topics.get(name, self.camcast)
+
+    @property
+    def design(self) -> Design:
+        return Design(spread=self.spread, dispatch=self.dispatch, community=self.community)
 
     def recovery_of(self, name: Topic) -> RecoveryParams:
         """How losses of one topic are found."""

@@ -14,6 +14,8 @@ from gossamer.live.config import Config
 from gossamer.live.endpoint import Endpoint, Health
 from gossamer.live.node import Node
 from gossamer.live.reloading import reload_keys, take_over
+from gossamer.protocols.assemble import membership
+from gossamer.protocols.camcast.layer import Camcast
 
 log = logging.getLogger("gossamer.node")
 
@@ -49,7 +51,8 @@ class Daemon:
         if node.state != "up":
             return Health("joining" if node.state in ("new", "starting") else "leaving")
         spread, topics = node.station.machine.spread, node.station.machine.interest.mine()
-        members, links = spread.members, spread.links  # type: ignore[attr-defined]
+        members = membership(node.station.machine)
+        links = spread.links if isinstance(spread, Camcast) else None
         joining = [topic for topic in topics if not members.ready(topic)]
         about = {
             "name": node.trust.name,
@@ -58,7 +61,7 @@ class Daemon:
             "topics": len(topics),
             "members": sum(len(members.about(topic)) for topic in topics),
             "counted": sum(members.size(topic) for topic in topics),
-            "above": sum(len(table) for topic in topics for table in links.tables(topic)),
+            "above": sum(len(table) for topic in topics for table in (links.tables(topic) if links else ())),
         }
         return Health("joining" if joining else "ok", about)
 

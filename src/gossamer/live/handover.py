@@ -72,6 +72,8 @@ class HandOver:
         "In the order they were last spread."
         self.joins: Callable[[Topic], bool] = lambda topic: True
         "Whether this node may take part in a topic it publishes on; otherwise it hands events to members."
+        self.is_unwanted: Callable[[EventId], bool] = lambda event_id: False
+        "Whether an event went to nobody because nobody wants it."
         self.shelved = 0
         "Events left to the spool's outbox because memory was short."
         self.loop = asyncio.get_running_loop()
@@ -97,8 +99,10 @@ class HandOver:
     def begin(self, event: Event, body: bytes | Pack) -> None:
         """Spreads an event for the first time in this life: sealed alone, or in a pack."""
         join = self.joins(event.topic)
-        self.unacked[event.id] = Unacked(event, body, join, self.loop.time())
+        entry = self.unacked[event.id] = Unacked(event, body, join, self.loop.time())
         self.driver.feed(Publish(event, join))
+        if entry.told == 0 and self.is_unwanted(event.id):
+            self._finish(event.id)
 
     def told(self, event_id: EventId, peers: tuple[Peer, ...]) -> None:
         """An event of ours left for these peers."""

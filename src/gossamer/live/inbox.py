@@ -89,6 +89,11 @@ class Inbox:
         if self.behind is None:
             self.handed = place
 
+    @property
+    def where(self) -> str:
+        """The filter, in its canonical form."""
+        return "" if self.filter is None else self.filter.text
+
     # -- the node's side ----------------------------------------------------------------------------------------
 
     def wants(self, topic: Topic) -> bool:

@@ -57,6 +57,7 @@ def open_journal(
         parents=config.hierarchy.order().further,
         settings=Settings(config.camcast, config.topics, config.scamp, config.recovery, config.recovery_topics),
         search=config.search,
+        design=config.design,
         gossamer=software(),
     )
     return Journal(config.trace.folder, head, in_force)

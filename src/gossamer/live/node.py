@@ -167,10 +167,9 @@ class Node:
 
     async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
         """Waits until this node has found its place among the topic's members; False: not within this time."""
-        members = self.station.machine.spread.members  # type: ignore[attr-defined]
         loop = asyncio.get_running_loop()
         deadline = loop.time() + patience_s
-        while not members.ready(topic):
+        while not self.station.machine.spread.has_place(topics.topic(topic)):
             if loop.time() > deadline:
                 return False
             await asyncio.sleep(0.02)

@@ -4,9 +4,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from gossamer.core.machine import Deliver, Given, Missing, Subscribe, Tune, Unsubscribe
+from gossamer.core.machine import Deliver, Missing
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.audience import Audience
 from gossamer.live.bodies import Bodies, Body
@@ -14,7 +12,7 @@ from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
 from gossamer.live.spool import Kept, Spool
-from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.live.subscriptions import Subscriptions
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -29,22 +27,15 @@ class Readers:
         hierarchy: Hierarchy,
         bodies: Bodies,
         metrics: Metrics,
-        feed: Callable[[Given], None],
+        subscriptions: Subscriptions,
         items_max: int,
         bytes_max: int,
     ) -> None:
-        self.spool, self.hierarchy, self.bodies, self.metrics, self.feed = spool, hierarchy, bodies, metrics, feed
+        self.spool, self.hierarchy, self.bodies, self.metrics = spool, hierarchy, bodies, metrics
+        self.subscriptions = subscriptions
         self.items_max, self.bytes_max = items_max, bytes_max
         self.audience = Audience(hierarchy)
         self.inboxes = self.audience.inboxes
-        self.subscribed: dict[Topic, int] = {}
-        "Readers of each topic."
-        self.recovered: dict[Topic, int] = {}
-        "Those of them that ask for what was lost."
-        self.careless: dict[Topic, None] = {}
-        "Topics where nobody does."
-        self.recovery: Callable[[Topic], RecoveryParams] = lambda topic: RecoveryParams(method="none")
-        "What the network does about losses."
         self.gap: Callable[[Topic, Gap], None] = lambda topic, gap: None
         "Told of every loss a reader was told of."
         self._spilled = 0
@@ -116,7 +107,7 @@ class Readers:
             else:
                 inbox.begin(self._place)
         self.audience.add(inbox)
-        self.subscribe(inbox.topic, inbox.recover)
+        self.subscriptions.add(inbox.topic, inbox.where, inbox.recover)
 
     def _gave(self, topic: Topic, item: Delivery | Gap) -> None:
         """A reader was told of a loss, or was given again what it had not acknowledged."""
@@ -138,39 +129,7 @@ class Readers:
         if inbox in self.inboxes:
             self.audience.remove(inbox)
             self._spilled += inbox.spills
-            self.unsubscribe(inbox.topic, inbox.recover)
-
-    def subscribe(self, topic: Topic, recover: bool = True) -> None:
-        """One more wants this topic."""
-        self.subscribed[topic] = self.subscribed.get(topic, 0) + 1
-        self.recovered[topic] = self.recovered.get(topic, 0) + recover
-        if self.subscribed[topic] == 1:
-            self.feed(Subscribe(topic))
-        self._recover(topic)
-
-    def unsubscribe(self, topic: Topic, recover: bool = True) -> None:
-        self.subscribed[topic] -= 1
-        self.recovered[topic] -= recover
-        self._recover(topic)
-        if self.subscribed[topic] == 0:
-            del self.subscribed[topic], self.recovered[topic]
-            self.careless.pop(topic, None)
-            self.feed(Unsubscribe(topic))
-
-    def _recover(self, topic: Topic) -> None:
-        """Looks for what was lost as long as one reader asks for it."""
-        careless = not self.recovered[topic]
-        if careless != (topic in self.careless):
-            if careless:
-                self.careless[topic] = None
-            else:
-                del self.careless[topic]
-            self.feed(Tune(topic, self.recovery_of(topic)))
-
-    def recovery_of(self, topic: Topic) -> RecoveryParams:
-        """What this node does for its own readers about losses of a topic."""
-        params = self.recovery(topic)
-        return replace(params, method="none") if topic in self.careless else params
+            self.subscriptions.remove(inbox.topic, inbox.where, inbox.recover)
 
     def close(self) -> None:
         for inbox in self.inboxes:

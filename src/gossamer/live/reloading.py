@@ -16,6 +16,7 @@ from gossamer.live.requests import Requests
 from gossamer.live.serving import Serving
 from gossamer.live.station import Station
 from gossamer.live.trust import OpenTrust
+from gossamer.protocols.assemble import membership
 
 log = logging.getLogger("gossamer.node")
 
@@ -71,7 +72,7 @@ def merged(old: Config, now: Mapping[str, Any]) -> Config:
 
 def _params(station: Station, old: Config, new: Config) -> None:
     """Communities joined later ask for their parameters then."""
-    station.machine.spread.members.params = new.scamp  # type: ignore[attr-defined]
+    membership(station.machine).params = new.scamp
     for name in station.machine.interest.mine():
         station.driver.feed(Tune(name, new.params_of(name)))
         station.driver.feed(Tune(name, new.scamp))
@@ -79,17 +80,17 @@ def _params(station: Station, old: Config, new: Config) -> None:
 
 def _recovery(station: Station, old: Config, new: Config) -> None:
     for name in station.machine.interest.mine():
-        station.driver.feed(Tune(name, station.readers.recovery_of(name)))
+        station.driver.feed(Tune(name, station.readers.subscriptions.recovery_of(name)))
 
 
 def _subscribe(station: Station, old: Config, new: Config) -> None:
     before, after = (tuple(map(topic, dict.fromkeys(each.subscribe))) for each in (old, new))
     for name in after:
         if name not in before:
-            station.readers.subscribe(name)
+            station.readers.subscriptions.add(name)
     for name in before:
         if name not in after:
-            station.readers.unsubscribe(name)
+            station.readers.subscriptions.remove(name)
 
 
 def _publish(station: Station, old: Config, new: Config) -> None:

@@ -5,8 +5,6 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from msgspec import Struct
-
 from gossamer.core.draws import fold
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import EventId, Peer, peer_of
@@ -34,11 +32,12 @@ from gossamer.live.requests import Requests
 from gossamer.live.retrieval import Retrieval
 from gossamer.live.seeds import Seeds
 from gossamer.live.spool import Spool
+from gossamer.live.subscriptions import Subscriptions
 from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node, meaning
+from gossamer.protocols.assemble import meaning, membership, node_of
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
 
@@ -51,10 +50,6 @@ CONTACTS_MAX = 16
 "Peers of a former life to begin with, beside the seeds."
 REMEMBERED = 100_000
 "Events of a former life that are not news."
-CARRIERS: dict[str, type[Struct]] = {
-    str(each.__struct_config__.tag): each for each in DYNAMIC_MESSAGES if "carried" in each.__struct_fields__
-}
-"Messages that carry an event, by tag."
 
 
 class Station:
@@ -78,7 +73,8 @@ class Station:
         self.begun = False
         self.seed = fold(self.me, self.incarnation)
         self.journal = open_journal(config, trust.name, self.incarnation, self.seed, self._in_force)
-        self.machine: Stack = dynamic_node(
+        self.machine: Stack = node_of(
+            config.design,
             self.me,
             self.seed,
             self.hierarchy,
@@ -88,10 +84,15 @@ class Station:
             spell=trust.spell if self.journal is None else self.journal.noting(trust.spell),
             recovery=lambda name: self.config.recovery_of(name),
         )
-        self.codec = Codec(dict.fromkeys((*DYNAMIC_MESSAGES, *NODE_CONTROL, *CLIENT_CONTROL)))
+        messages = config.design.messages
+        self.codec = Codec(dict.fromkeys((*messages, *NODE_CONTROL, *CLIENT_CONTROL)))
+        self.carriers = {
+            str(each.__struct_config__.tag): each for each in messages if "carried" in each.__struct_fields__
+        }
+        "Messages that carry an event, by tag."
         self.recorder = self._recorder()
         self.driver = Driver(
-            self.me, self.machine, self.clock, self.codec, CARRIERS, self.bodies, metrics, self.recorder
+            self.me, self.machine, self.clock, self.codec, self.carriers, self.bodies, metrics, self.recorder
         )
         self.office = Office(config.network, "node", self.driver, trust, self.codec, metrics)
         self.transport = make_transport(trust)
@@ -107,7 +108,7 @@ class Station:
             self.hierarchy,
             self.bodies,
             metrics,
-            self.driver.feed,
+            Subscriptions(self.driver.feed, config.spread == "dispatch", lambda name: self.config.recovery_of(name)),
             config.limits.inbox_items,
             config.limits.inbox_bytes,
         )
@@ -115,8 +116,7 @@ class Station:
         self._join()
 
     def _in_force(self) -> Settings:
-        scamp = self.machine.spread.members.params  # type: ignore[attr-defined]
-        config = self.config
+        config, scamp = self.config, membership(self.machine).params
         return Settings(config.camcast, config.topics, scamp, config.recovery, config.recovery_topics)
 
     def _recorder(self) -> Recorder | None:
@@ -158,7 +158,7 @@ class Station:
             self.book,
             self.bodies,
             self.codec,
-            CARRIERS,
+            self.carriers,
             self.metrics,
             self.machine.knows,
             self.driver.feed,
@@ -188,12 +188,13 @@ class Station:
         self.office.hearing, self.office.handover = self.hearing, self.handover
         self.board.bye = self.office.bye
         self.driver.told = self.handover.told
+        if self.config.spread == "dispatch":  # who knows the patterns of all others knows when nobody wants an event
+            self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
         self.driver.missing = self.readers.missing
         self.readers.gap = self._gap
-        self.readers.recovery = lambda name: self.config.recovery_of(name)
         if self.spool is not None:
             self.office.met = self.spool.remember
             self.driver.fetch = Retrieval(self.driver, self.bodies, self.spool).fetch
@@ -251,7 +252,7 @@ class Station:
             self.recorder = self.driver.recorder = recorder
             now_us = self.clock.now_us()
             recorder.effects(now_us, Started(), [Note("start")])
-            recorder.effects(now_us, Started(), [Note("subscribe", topic=name) for name in self.readers.subscribed])
+            recorder.effects(now_us, Started(), self.readers.subscriptions.notes())
         if self.recorder is not None:
             self.hearing.arrivals.copy_met = self.recorder.received if self.recorder.full else None
 
@@ -283,7 +284,7 @@ class Station:
         self.begun = True
         self.driver.feed(Started(contacts, memory))
         for name in self.config.subscribe:
-            self.readers.subscribe(topic(name))
+            self.readers.subscriptions.add(topic(name))
         self.announce(self.config.publish)
         self.publishing.resume(waiting)
         self._beat_due_s = self.driver.loop.time()

@@ -1,7 +1,7 @@
 """Nodes put together from several protocols. The one place that may know more than one of them."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -62,6 +62,7 @@ MEMBERS_ONLY: tuple[type[Struct], ...] = (
 )
 "Messages that only a process that may read the topic they are about may say."
 
+SpreadName: TypeAlias = Literal["camcast", "dispatch"]
 Claim: TypeAlias = tuple[Topic, Peer]
 Meaning: TypeAlias = Callable[[str], Topic | None]
 
@@ -115,6 +116,42 @@ def dispatch_node(
     _recover(Dispatch(node, settings, tree, topic), settings, recovery)
     Community(node, topic, tree)
     return node
+
+
+class Design(Struct, frozen=True, kw_only=True):
+    """How a node's events travel. All nodes of a network have the same."""
+
+    spread: SpreadName = "camcast"
+    dispatch: DispatchParams = DispatchParams()
+    community: Topic = ROOT
+    "Where events are dispatched by content: the topic of which every node is a member."
+
+    @property
+    def messages(self) -> tuple[type[Struct], ...]:
+        """What such a node hears: the types its codec must speak."""
+        return DYNAMIC_MESSAGES if self.spread == "camcast" else DISPATCH_MESSAGES
+
+
+def node_of(
+    design: Design,
+    me: Peer,
+    seed: int,
+    hierarchy: Hierarchy,
+    camcast: Callable[[Topic], CamcastParams],
+    scamp: ScampParams,
+    search: SearchParams,
+    spell: Callable[[Topic], str],
+    recovery: Callable[[Topic], RecoveryParams],
+) -> Stack:
+    """A node that finds its place itself."""
+    if design.spread == "camcast":
+        return dynamic_node(me, seed, hierarchy, camcast, scamp, search, spell, recovery)
+    return dispatch_node(me, seed, design.community, hierarchy, design.dispatch, scamp, search, spell, recovery)
+
+
+def membership(node: Stack) -> Scamp:
+    """Whom a node that finds its place itself knows."""
+    return next(layer for layer in node.layers if isinstance(layer, Scamp))
 
 
 def static_dispatcher(

@@ -14,7 +14,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
-from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols.assemble import membership, node_of
 from gossamer.wire.journal import OPEN, SEALED, SETTINGS, Entry, Head, digest
 from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
@@ -135,7 +135,8 @@ class Fresh:
     def __init__(self, head: Head) -> None:
         self.settings = head.settings
         self.spelled: dict[Topic, str] = {}
-        self.machine: Stack = dynamic_node(
+        self.machine: Stack = node_of(
+            head.design,
             head.node,
             head.seed,
             Hierarchy(head.parents),
@@ -149,7 +150,7 @@ class Fresh:
 
     def change(self, entry: Entry) -> None:
         self.settings = read_settings(entry)
-        self.machine.spread.members.params = self.settings.scamp  # type: ignore[attr-defined]
+        membership(self.machine).params = self.settings.scamp
 
     def step(self, number: int, entry: Entry) -> Step:
         self.spelled.update(entry.spelled)

@@ -23,6 +23,7 @@ from gossamer.core import machine
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Fired, Given, SetTimer, Tune
 from gossamer.core.topics import Topic
+from gossamer.protocols.assemble import Design
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -68,6 +69,7 @@ class Head(Struct, frozen=True, kw_only=True):
     settings: Settings
     "At the start of this life."
     search: SearchParams
+    design: Design = Design()
     step: int = 0
     "Steps in the files of this life before this one."
     gossamer: str = ""

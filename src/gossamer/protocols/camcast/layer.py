@@ -73,6 +73,9 @@ class Camcast(Topical, Layer):
         if isinstance(params, Params):
             self.tuned_params[topic] = params
 
+    def has_place(self, topic: Topic) -> bool:
+        return self.members.ready(topic)
+
     def publish(self, event: Event) -> bool:
         if not self.members.ready(event.topic):
             return False

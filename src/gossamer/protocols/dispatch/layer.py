@@ -53,6 +53,9 @@ class Dispatch(Layer):
 
     # -- events -------------------------------------------------------------------------------------------------
 
+    def has_place(self, topic: Topic) -> bool:
+        return self.ready()
+
     def publish(self, event: Event) -> bool:
         if not self.ready():
             return False

@@ -10,6 +10,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Peers
 from gossamer.core.setting import Setting
 from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
 from gossamer.parts.topical import Topical
@@ -28,6 +29,9 @@ class Flood(Topical, Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Pass: self.on_pass}
+
+    def has_place(self, topic: Topic) -> bool:
+        return self.members.ready(topic)
 
     def publish(self, event: Event) -> bool:
         self.meet(Carried(event), via=self.node.me)

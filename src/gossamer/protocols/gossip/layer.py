@@ -42,6 +42,9 @@ class Gossip(Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Rumour: self.on_rumour}
 
+    def has_place(self, topic: Topic) -> bool:
+        return True
+
     def publish(self, event: Event) -> bool:
         self.meet(Carried(event), via=self.node.me)
         return True

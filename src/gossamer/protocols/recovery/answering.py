@@ -48,9 +48,9 @@ class Answering:
     def on_digest(self, peer: Peer, digest: Digest) -> None:
         if not self.heeds(peer, digest.initiator):
             return
-        if self.ground.wants(digest.pattern) and self.params(digest.pattern.topic).method != "none":
-            if missing := self._missing(digest):
-                self.node.out.send([digest.initiator], Want(digest.pattern, missing))
+        recovers = self.params(digest.pattern.topic).method != "none"
+        if recovers and self.ground.wants(digest.pattern) and (missing := self._missing(digest)):
+            self.node.out.send([digest.initiator], Want(digest.pattern, missing))
         self.passing.onward(digest, peer, must=False)
 
     def _missing(self, digest: Digest) -> tuple[EventId, ...]:

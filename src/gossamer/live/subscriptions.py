@@ -1,0 +1,63 @@
+"""What the machine subscribes to for a node's readers: each pattern once, and recovery as long as one of them asks."""
+
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from gossamer.core.machine import Effect, Given, Note, Subscribe, Tune, Unsubscribe
+from gossamer.core.patterns import Pattern
+from gossamer.core.topics import Topic
+from gossamer.protocols.recovery.params import Params as RecoveryParams
+
+
+class Subscriptions:
+    """Counts readers. `inside`: filters run in the network; else the machine hears of topics only."""
+
+    def __init__(
+        self, feed: Callable[[Given], None], inside: bool, recovery: Callable[[Topic], RecoveryParams]
+    ) -> None:
+        self.feed, self.inside, self.recovery = feed, inside, recovery
+        self.readers: dict[Pattern, int] = {}
+        self.careful: dict[Topic, int] = {}
+        "Readers of each topic that ask for what was lost."
+        self.careless: dict[Topic, None] = {}
+        "Topics that are read, where nobody does."
+
+    def add(self, topic: Topic, where: str = "", recover: bool = True) -> None:
+        """One more wants this."""
+        pattern = Pattern(topic, where if self.inside else "")
+        self.readers[pattern] = self.readers.get(pattern, 0) + 1
+        if self.readers[pattern] == 1:
+            self.feed(Subscribe(pattern.topic, pattern.where))
+        self.careful[topic] = self.careful.get(topic, 0) + recover
+        self._recover(topic)
+
+    def remove(self, topic: Topic, where: str = "", recover: bool = True) -> None:
+        pattern = Pattern(topic, where if self.inside else "")
+        self.careful[topic] -= recover
+        self._recover(topic)
+        self.readers[pattern] -= 1
+        if self.readers[pattern] == 0:
+            del self.readers[pattern]
+            self.feed(Unsubscribe(pattern.topic, pattern.where))
+        if all(other.topic != topic for other in self.readers):
+            del self.careful[topic]
+            self.careless.pop(topic, None)
+
+    def recovery_of(self, topic: Topic) -> RecoveryParams:
+        """What this node does for its own readers about losses of a topic."""
+        params = self.recovery(topic)
+        return replace(params, method="none") if topic in self.careless else params
+
+    def notes(self) -> list[Effect]:
+        """What a trace that begins in the middle has to be told."""
+        return [Note("subscribe", topic=each.topic, detail=each.where or None) for each in self.readers]
+
+    def _recover(self, topic: Topic) -> None:
+        careless = not self.careful[topic]
+        if careless != (topic in self.careless):
+            if careless:
+                self.careless[topic] = None
+            else:
+                del self.careless[topic]
+            self.feed(Tune(topic, self.recovery_of(topic)))

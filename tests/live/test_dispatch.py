@@ -1,0 +1,113 @@
+"""Live dispatchers: a tree of nodes, filters inside the network."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from gossamer import Delivery
+from gossamer.live.inbox import Inbox
+from gossamer.live.node import Node
+from gossamer.parts.tree import Tree
+from gossamer.protocols.dispatch.layer import Dispatch
+from gossamer.testing import Network
+
+HASTY = {"beat_every_us": 50_000, "patience_us": 120_000, "repeat_us": 50_000, "agree_every_us": 200_000}
+"A second of an ordinary tree in a tenth."
+
+
+async def until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
+    deadline = asyncio.get_running_loop().time() + patience_s
+    while not condition():
+        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.02)
+
+
+def dispatch(node: Node) -> Dispatch:
+    spread = node.station.machine.spread
+    assert isinstance(spread, Dispatch)
+    return spread
+
+
+def links_of(node: Node) -> int:
+    overlay = dispatch(node).overlay
+    assert isinstance(overlay, Tree)
+    return len(overlay.links("."))
+
+
+def is_tree(nodes: list[Node]) -> bool:
+    """Each of n - 1 links is known at both ends."""
+    return sum(map(links_of, nodes)) == 2 * (len(nodes) - 1)
+
+
+async def dispatchers(network: Network, count: int, **settings: object) -> list[Node]:
+    nodes = [
+        await network.node(f"d{i}", spread="dispatch", dispatch=HASTY, **settings)  # type: ignore[arg-type]
+        for i in range(count)
+    ]
+    await until(lambda: is_tree(nodes))
+    return nodes
+
+
+async def knows(nodes: list[Node], patterns: int) -> None:
+    await until(lambda: all(len(dispatch(node).known()) == patterns for node in nodes))
+
+
+async def numbers(inbox: Inbox, count: int) -> list[int]:
+    found: list[int] = []
+    async with asyncio.timeout(30):
+        while len(found) < count:
+            item = await anext(inbox)
+            if isinstance(item, Delivery):
+                found.append(int(item.payload))
+    return found
+
+
+@pytest.mark.parametrize("loss", [0.0, 0.1])
+def test_events_go_where_their_attributes_are_wanted(loss: float) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 6, faults={"loss": loss, "seed": 3})
+            async with (
+                nodes[0].subscribe(".stocks", where="price > 100") as dear,
+                nodes[3].subscribe(".stocks", where='symbol == "IBM"') as blue,
+                nodes[5].subscribe(".stocks") as all_of_them,
+            ):
+                await knows(nodes, 3)
+                for price in range(90, 112):
+                    symbol = "IBM" if price % 3 == 0 else "SAP"
+                    await nodes[1].publish(".stocks.now", str(price), attributes={"price": price, "symbol": symbol})
+                assert sorted(await numbers(dear, 11)) == [*range(101, 112)]
+                assert sorted(await numbers(blue, 8)) == [price for price in range(90, 112) if price % 3 == 0]
+                assert sorted(await numbers(all_of_them, 22)) == [*range(90, 112)]
+            assert all(node.metrics.parasites == 0 for node in nodes)
+
+    asyncio.run(scenario())
+
+
+def test_what_nobody_wants_goes_nowhere_and_is_not_waited_for() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 3)
+            await nodes[0].publish(".stocks", "1", attributes={"price": 1})
+            assert await nodes[0].handed_over(5.0)
+            assert all(node.metrics.copies_received == 0 for node in nodes)
+
+    asyncio.run(scenario())
+
+
+def test_a_dispatcher_that_vanishes_leaves_one_tree_behind() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 6)
+            async with nodes[5].subscribe(".a", where="n >= 0") as inbox:
+                await knows(nodes, 1)
+                inner = max(nodes[:5], key=links_of)
+                left = [node for node in nodes if node is not inner]
+                await network.crash(inner.trust.name)
+                await until(lambda: is_tree(left))
+                await knows(left, 1)
+                await left[0].publish(".a", "7", attributes={"n": 7})
+                assert await numbers(inbox, 1) == [7]
+
+    asyncio.run(scenario())
