@@ -25,7 +25,7 @@ def reachable(covers: Callable[[Pattern, Pattern], bool], wide: Pattern) -> set[
     return set(found)
 
 
-@settings(max_examples=300)
+@settings(max_examples=150)
 @given(ACTS, RELATION)
 def test_everything_held_back_stands_under_something_shown(
     acts: list[tuple[bool, str]], pairs: set[tuple[str, str]]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.core.machine import SECOND_US
+from gossamer.core.machine import SECOND_US, Unsubscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
 from gossamer.protocols.dispatch.params import Params
@@ -19,6 +19,7 @@ covers = Table(0, Hierarchy()).covers
 WANT = st.tuples(st.just("want"), st.integers(0, 7), st.sampled_from([".", ".a", ".a.b"]), st.sampled_from(WHERES))
 DROP = st.tuples(st.just("drop"), st.integers(0, 7), st.integers(0, 99))
 MOVE = st.tuples(st.just("move"), st.integers(1, 7), st.integers(0, 99), st.integers(0, 99))
+FLAP = st.tuples(st.just("flap"), st.integers(0, 7), st.integers(0, 99))
 WAIT = st.tuples(st.just("wait"), st.floats(0, 2))
 
 
@@ -45,13 +46,18 @@ def live_through(net: Dispatchers, acts: list[tuple[object, ...]]) -> None:
                 net.unsubscribe(peer, pattern.topic, pattern.where)
             case ("move", int(one), int(which), int(where)):
                 move(net, one, which, where)
+            case ("flap", int(peer), int(which)) if net.near[peer]:  # one end thinks that the link was gone
+                other = net.near[peer][which % len(net.near[peer])]
+                net.dispatch(peer).subscriptions.link_down(other)
+                net.dispatch(peer).subscriptions.link_up(other)
+                net.world.give(peer, Unsubscribe(".never"))
             case ("wait", float(seconds)):
                 net.run(seconds)
     net.run(30)
 
 
 TREE = [(0, 1), (0, 2), (1, 3), (1, 4), (2, 5), (5, 6), (5, 7)]
-ACTS = st.lists(st.one_of(WANT, WANT, DROP, MOVE, WAIT), max_size=25)
+ACTS = st.lists(st.one_of(WANT, WANT, DROP, MOVE, FLAP, WAIT), max_size=25)
 
 
 @settings(max_examples=40)
@@ -98,12 +104,14 @@ def test_a_subscription_reaches_every_table_and_an_unsubscription_leaves_none() 
 
 def test_the_same_pattern_is_told_once_in_each_direction() -> None:
     net = linked(LINE, 5, params=Params(agree_every_us=3600 * SECOND_US))
+    net.run(1)
+    before = net.seeing.tells
     net.subscribe(4, ".a")
     net.run(1)
-    assert net.seeing.tells == 4
+    assert net.seeing.tells == before + 4
     net.subscribe(3, ".a")
     net.run(1)
-    assert net.seeing.tells == 5  # 4 hears of it, nobody else need
+    assert net.seeing.tells == before + 5  # 4 hears of it, nobody else need
 
 
 def test_a_covered_subscription_goes_no_further_and_comes_back_when_the_covering_one_goes() -> None:
@@ -177,10 +185,12 @@ def test_more_patterns_than_a_neighbour_holds_become_everything_until_they_fit_a
     check_tables(net)
 
 
-def test_a_neighbour_that_forgot_its_table_is_told_again() -> None:
+@pytest.mark.parametrize("topics", [[], [".a"], [".a", ".b"]])
+def test_a_neighbour_that_forgot_its_table_is_told_again(topics: list[str]) -> None:
     net = linked(LINE, 5)
-    net.subscribe(0, ".a")
-    net.subscribe(0, ".b")
+    for topic in topics:
+        net.subscribe(0, topic)
+        net.run(0.2)
     net.subscribe(4, ".c")
     net.run(1)
     subscriptions = net.dispatch(2).subscriptions
@@ -188,3 +198,16 @@ def test_a_neighbour_that_forgot_its_table_is_told_again() -> None:
     subscriptions.link_up(1)
     net.run(5)
     check_tables(net)
+
+
+def test_both_ends_agree_again_at_once_when_one_of_them_lost_the_link_for_a_moment() -> None:
+    net = linked(LINE, 5, params=Params(agree_every_us=3600 * SECOND_US))
+    net.subscribe(0, ".a")
+    net.subscribe(4, ".b")
+    net.run(1)
+    net.dispatch(2).subscriptions.set_links([3])
+    net.dispatch(2).subscriptions.set_links([3, 1])
+    net.world.give(2, Unsubscribe(".never"))
+    net.run(0.2)
+    assert [*net.table(2)[1]] == [Pattern(".a")]
+    assert [*net.table(1)[2]] == [Pattern(".b")]

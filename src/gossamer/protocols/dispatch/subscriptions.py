@@ -83,10 +83,12 @@ class Subscriptions(Layer):
         """The tree changed: these are our neighbours now."""
         for peer in [each for each in self.tellings if each not in links]:
             self.link_down(peer)
-        for peer in links:
-            if peer not in self.tellings:
-                self.link_up(peer)
+        fresh = [peer for peer in links if peer not in self.tellings]
+        for peer in fresh:
+            self.link_up(peer)
         self.tell_all()
+        for peer in fresh:
+            self.agree(peer)  # a word at once, even if there is nothing to tell: the other end hears of a new life
         if links and not self.agreeing:
             self.agreeing = True
             self.out.timer(self.params.agree_every_us, Agree())
@@ -186,30 +188,41 @@ class Subscriptions(Layer):
         self.agreeing = bool(self.tellings)
         if self.agreeing:
             self.out.timer(self.params.agree_every_us, timer)
-        for peer, telling in self.tellings.items():
-            if telling.flying is None:
-                self.out.send([peer], telling.agree())
+        for peer in self.tellings:
+            self.agree(peer)
+
+    def agree(self, peer: Peer) -> None:
+        """Makes sure that the neighbour's table is what we think, unless it has to answer anyway."""
+        telling = self.tellings[peer]
+        if telling.flying is None:
+            self.out.send([peer], Tell(telling.stream, telling.number))
 
     # -- what neighbours tell -----------------------------------------------------------------------------------
 
     def on_tell(self, peer: Peer, tell: Tell) -> None:
         if peer not in self.tellings:
             return  # not a neighbour, not yet or not any more: what it says overtook what the tree says
-        heard = self.heard.get(peer)
-        if tell.number <= 1 and (heard is None or tell.stream > heard.stream):
-            for pattern in tuple(self.table.sources[peer]):
-                self.forget(peer, pattern)
-            heard = self.heard[peer] = Told(tell.stream, 0)
-        if heard is not None and tell.stream == heard.stream and tell.number == heard.number + 1:
+        heard = self.heard.get(peer) or Told(0, 0)
+        if tell.stream > heard.stream and tell.number == (1 if tell.add or tell.remove else 0):
+            heard = self.begin(peer, tell.stream)
+        if tell.stream == heard.stream and tell.number == heard.number + 1:
             if not self.read.take(peer, self.node.now_us, sum(len(pattern.where) for pattern in tell.add)):
                 self.out.note("reject", peer=peer, detail="too many filters at once")
                 return
             self.take(peer, tell)
             heard = self.heard[peer] = Told(tell.stream, tell.number)
             self.tell_all()
-        if heard is None or tell.stream > heard.stream:
+        if tell.stream > heard.stream:
             heard = Told(tell.stream, 0)  # we know nothing of what came before: it must begin anew
         self.out.send([peer], heard)
+
+    def begin(self, peer: Peer, stream: int) -> Told:
+        """A new life of the link, as the neighbour counts: nothing was told yet, and it may have forgotten us too."""
+        for pattern in tuple(self.table.sources[peer]):
+            self.forget(peer, pattern)
+        heard = self.heard[peer] = Told(stream, 0)
+        self.agree(peer)
+        return heard
 
     def take(self, peer: Peer, tell: Tell) -> None:
         for pattern in tell.remove:

@@ -55,17 +55,15 @@ class Telling:
         self.flying = Tell(self.stream, self.number, tuple(add), tuple(remove))
         return self.flying
 
-    def agree(self) -> Tell:
-        """Asks whether the neighbour's table is what we think, or says again what it did not answer."""
-        return self.flying or Tell(self.stream, self.number)
-
     def heard(self, told: Told) -> bool:
         """Takes an answer. False: the neighbour's table is not ours, it is to be begun anew."""
         if told.stream != self.stream:
             return told.stream < self.stream or told.stream >= STREAM_MAX
         if self.flying is not None and told.number == self.number:
             self.flying = None
-        return told.number > 0 or self.number <= 1
+            return True
+        forgotten = told.number == 0 and self.number > (self.flying is not None)
+        return not forgotten
 
     def _unsettle(self, patterns: dict[Pattern, None]) -> None:
         self.unsettled.update(patterns)
