@@ -8,7 +8,7 @@ from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Handler, Layer, Stack
-from gossamer.core.topics import ROOT, Topic
+from gossamer.core.topics import ROOT, Topic, remember
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.answering import Answering
 from gossamer.protocols.recovery.holding import Holding
@@ -39,6 +39,8 @@ class Recovery(Layer):
         self.rounds = Rounds(node, ground, self.noticing, self.holding, self.passing, self.answering, self.params_of)
         self.offers = Offers(node, ground, self.rounds, self.params_of)
         self.tails = Tails(node, ground, self.noticing, self.passing, self.params_of)
+        self.by_topic: dict[Topic, tuple[int, ...]] = {}
+        "What events of a topic are tagged with."
         self.began = False
         self.again_from: Peer | None = None
         "Who sent the event under way again."
@@ -73,6 +75,7 @@ class Recovery(Layer):
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
             self.tuned_params[topic] = params
+            self.by_topic.clear()
             self.tails.tuned()
             self.open()
 
@@ -87,6 +90,12 @@ class Recovery(Layer):
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Those the network recovers: what this node does for itself makes no difference to its readers."""
+        if self.ground.tree:
+            return self._signatures(topic, attributes)
+        known = self.by_topic.get(topic)  # only on trees attributes make a difference
+        return remember(self.by_topic, topic, self._signatures(topic, attributes)) if known is None else known
+
+    def _signatures(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         matching = self.ground.patterns(topic, attributes)
         return tuple([each.signature for each in matching if self.params(each.topic).method != "none"])
 
