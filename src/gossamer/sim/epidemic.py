@@ -13,15 +13,18 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Deliver, Effect, Given, Message, Missing, Note, Publish, Received
 from gossamer.core.patterns import Pattern
 from gossamer.core.setting import event_id
+from gossamer.core.stack import Stack
 from gossamer.parts.bursts import GilbertElliott
 from gossamer.parts.tagging import Tagger
 from gossamer.protocols.assemble import static_dispatcher
+from gossamer.protocols.dispatch.layer import Dispatch, fill
 from gossamer.protocols.dispatch.messages import Route
+from gossamer.protocols.dispatch.table import Table
 from gossamer.protocols.recovery.arrays import refuse_unknown
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Lost, Want
 from gossamer.protocols.recovery.results import Result, summed_up
 from gossamer.protocols.recovery.setting import EpidemicSetting
-from gossamer.protocols.recovery.topology import edges, neighbours
+from gossamer.protocols.recovery.topology import Edge, Reconfiguration, edges, happenings, neighbours
 from gossamer.protocols.recovery.workload import Workload, workload
 from gossamer.sim.network import Independent, Latency, Loss, Network
 from gossamer.sim.world import Watcher, World
@@ -36,6 +39,8 @@ SENT = {
     Want: "requests",
     Again: "retransmissions",
 }
+
+ALONG_THE_TREE = (Route, Digest, Lost)
 
 
 def run(setting: EpidemicSetting, seeds: Sequence[int]) -> list[Result]:
@@ -90,6 +95,18 @@ class Counting(Watcher):
             self.counts["useless"] += duplicate
 
 
+class Lines(Network):
+    """What goes along the tree needs its links; requests and retransmissions go straight, whatever becomes of these."""
+
+    down: tuple[Edge, ...] = ()
+
+    def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
+        if type(message) in ALONG_THE_TREE and ((sender, target) in self.down or (target, sender) in self.down):
+            self._key(sender, target, message)  # it counts as sent
+            return []
+        return super().transit(sender, target, message)
+
+
 class Stage:
     """Dispatchers joined to their tree, and everything that is going to be published."""
 
@@ -101,12 +118,19 @@ class Stage:
         self.patterns = patterns(setting.patterns)
         self.taggers = [Tagger() for _ in range(setting.dispatchers)]
         latency = Latency(median_us=setting.latency_us)
-        network = Network(seed, latency, self._loss(seed), by_link=(Digest, Want, Lost, Ask))
-        tree = dict(enumerate(neighbours(edges(setting, seed), setting.dispatchers)))
-        wanted = {who: [self.patterns[each] for each in mine] for who, mine in enumerate(setting.subscribed(seed))}
+        self.network = Lines(seed, latency, self._loss(seed), by_link=(Digest, Want, Lost, Ask))
+        self.edges, self.happenings = edges(setting, seed), happenings(setting, seed)
+        self.wanted = {who: [self.patterns[each] for each in mine] for who, mine in enumerate(setting.subscribed(seed))}
+        tree = self.tree()
         self.world = World(
-            lambda me: static_dispatcher(me, seed, tree, wanted, setting.recovery), network, [self.counting], codec
+            lambda me: static_dispatcher(me, seed, tree, self.wanted, setting.recovery),
+            self.network,
+            [self.counting],
+            codec,
         )
+
+    def tree(self) -> dict[Peer, list[Peer]]:
+        return dict(enumerate(neighbours(self.edges, self.setting.dispatchers)))
 
     def _loss(self, seed: int) -> Loss:
         if self.setting.burst > 1:
@@ -117,6 +141,8 @@ class Stage:
     def play(self) -> Counting:
         for who in range(self.setting.dispatchers):
             self.world.start(who)
+        for at_us, vanishes, change in self.happenings:
+            self.world.at(at_us, partial(self.vanish if vanishes else self.appear, change))
         for row, at_us in enumerate(self.published.at_us.tolist()):
             self.world.at(at_us, partial(self.publish, row))
         self.world.run(self.setting.until_us)
@@ -128,6 +154,27 @@ class Stage:
         signatures = sorted(self.world.machines[who].patterns(TOPIC, matched))
         event = Event(event_id(who, number), TOPIC, attributes=dict(matched), tags=self.taggers[who].tags(signatures))
         self.world.give(who, Publish(event, join=False))
+
+    def vanish(self, change: Reconfiguration) -> None:
+        """Nothing passes a link any more; tables do not know yet."""
+        self.network.down += (change.old,)
+
+    def appear(self, change: Reconfiguration) -> None:
+        """Another link takes its place, and all tables are right again."""
+        self.network.down = tuple(edge for edge in self.network.down if edge != change.old)
+        self.edges[self.edges.index(change.old)] = change.new
+        tree = self.tree()
+        for who in range(self.setting.dispatchers):
+            self.refill(who, tree)
+
+    def refill(self, who: Peer, tree: dict[Peer, list[Peer]]) -> None:
+        node = self.world.machines[who]
+        assert isinstance(node, Stack)
+        assert isinstance(node.spread, Dispatch)
+        dispatch = node.spread
+        dispatch.table = dispatch.subscriptions.table = Table(who, node.hierarchy)
+        dispatch.subscriptions.tellings.clear()
+        fill(dispatch, tree, self.wanted)
 
 
 def play(setting: EpidemicSetting, seed: int, codec: Codec | None = None) -> Counting:

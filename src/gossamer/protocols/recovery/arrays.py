@@ -18,7 +18,7 @@ from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.noticing import LOST_MAX
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.setting import SECOND_US, EpidemicSetting
-from gossamer.protocols.recovery.topology import edges, neighbours, reconfigurations
+from gossamer.protocols.recovery.topology import edges, happenings, neighbours
 from gossamer.protocols.recovery.workload import workload
 
 REASONS = 32
@@ -73,7 +73,7 @@ class Tree(NamedTuple):
     scratch: Any
     "Two numbers per dispatcher, to think with."
     changes: Any
-    "Reconfigurations: when, down (0) or up (1), the old link's ends, the new link's."
+    "Reconfigurations: when, whether a link vanishes, its ends, those of the one that takes its place."
 
 
 class Mail(NamedTuple):
@@ -251,17 +251,13 @@ def _ragged(lists: Sequence[Sequence[int]]) -> tuple[Any, Any]:
 
 def _changes(setting: EpidemicSetting, seed: int) -> Any:
     """Every link that vanishes or appears, in the order of time."""
-    found = [
-        (when, up, *change.old, *change.new)
-        for change in reconfigurations(setting, seed)
-        for when, up in ((change.down_us, 0), (change.up_us, 1))
-    ]
-    return np.array(sorted(found), np.int64).reshape(-1, 6)
+    found = [(when, vanishes, *change.old, *change.new) for when, vanishes, change in happenings(setting, seed)]
+    return np.array(found, np.int64).reshape(-1, 6)
 
 
 def _desks(setting: EpidemicSetting, seed: int, events: int, subscriptions: int, scale: int) -> Desks:
     n, recovery = setting.dispatchers, setting.recovery
-    numbers = np.zeros((n, 8), np.int64)
+    numbers = np.zeros((n, col.DESK_COLUMNS), np.int64)
     numbers[:, col.INTERVAL] = recovery.interval_us
     numbers[:, col.DUE_US] = -1
     numbers[:, col.BUSY] = 1

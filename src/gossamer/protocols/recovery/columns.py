@@ -13,13 +13,14 @@ MAY, MUST = 0, 1
 # Columns of the queue of messages; the first two also of the heap of timers.
 WHEN, ORDER, KIND, SENDER, TARGET, WHAT, PATTERN, INITIATOR, TURN = range(9)
 QUEUE_COLUMNS = 9
-WHOSE, HURRIED = 2, 3
+WHOSE, AT_ONCE = 2, 3
 
 # What the whole run keeps count of.
 NOW, ORDERS, HEAD, TAIL, TIMERS, FREE, FAULT, MEASURED = range(8)
 
 # What each dispatcher keeps count of.
-LOST_COUNT, CACHE_HEAD, CACHE_COUNT, HURRIES, DUE_US, INTERVAL, BUSY, SERVED = range(8)
+LOST_COUNT, CACHE_HEAD, CACHE_COUNT, DUE_US, INTERVAL, BUSY, SERVED, HURRIED, HURRIES = range(9)
+DESK_COLUMNS = 9
 
 # What is known of an event at a dispatcher: bits of a byte.
 SEEN, CACHED, MISSED, SPREAD, OURS = 1, 2, 4, 8, 16

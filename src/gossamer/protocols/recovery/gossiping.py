@@ -25,6 +25,8 @@ def carry(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any, cam
         other = tree.links[who, link]
         if ways >> link & 1 and other != came_from:
             desks.counts[col.EVENT_HOPS] += 1
+            if len(tree.changes):
+                copies(mail, copy_word(tree, who, other, event))
             if not tree.down[who] >> link & 1:
                 post(mail, key, col.CARRY, who, other, event, col.NOTHING, col.NOTHING, col.NOTHING)
 
@@ -36,18 +38,28 @@ def send_again(mail: Any, book: Any, tree: Any, desks: Any, who: Any, target: An
     if book.source[event] == who:
         desks.counts[col.SERVED_BY_PUBLISHER] += 1
         desks.asked[event] += 1
-    n = len(tree.degree)
-    before = copies(mail, (np.int64(event) * n + who) * n + target + 1)
-    link = link_of(tree, who, target)
-    if link >= 0 and desks.known[event, who] & col.SPREAD and desks.via[event, who] != target:
-        for k in range(book.tags.shape[1]):
-            if book.tags[event, k] >= 0 and tree.towards[who, book.tags[event, k]] >> link & 1:
-                before += 1
-                break
+    before = copies(mail, copy_word(tree, who, target, event)) + carried_before(book, tree, desks, who, target, event)
     key = fold(book.loss_key[event], np.uint64(who))
     if before:
         key = fold(key, np.uint64(before))
     post(mail, key, col.AGAIN, who, target, event, col.NOTHING, col.NOTHING, col.NOTHING)
+
+
+def copy_word(tree: Any, who: Any, target: Any, event: Any) -> Any:
+    """What stands for the copies of an event on one link: a number from 1."""
+    return (event * len(tree.degree) + who) * len(tree.degree) + target + 1
+
+
+def carried_before(book: Any, tree: Any, desks: Any, who: Any, target: Any, event: Any) -> Any:
+    """How often this event went to this target along the tree: that need not be kept, where the tree stays."""
+    link = link_of(tree, who, target)
+    if link < 0 or len(tree.changes) or not desks.known[event, who] & col.SPREAD or desks.via[event, who] == target:
+        return 0
+    ways = np.int64(0)
+    for k in range(book.tags.shape[1]):
+        if book.tags[event, k] >= 0:
+            ways |= tree.towards[who, book.tags[event, k]]
+    return ways >> link & 1
 
 
 def gossip(mail: Any, tree: Any, desks: Any, kind: Any, who: Any, other: Any, link: Any, slot: Any, pattern: Any,

@@ -68,7 +68,8 @@ def make_haste(mail: Any, desks: Any, who: Any) -> None:
         if numbers[col.DUE_US] < 0 or numbers[col.INTERVAL] > least_us:
             numbers[col.INTERVAL] = least_us
             wait(mail, desks, who)
-    if mail.how[col.IMMEDIATE]:
+    if mail.how[col.IMMEDIATE] and not numbers[col.HURRIES]:
+        numbers[col.HURRIES] = 1
         set_timer(mail, mail.clock[col.NOW] + 1, who, col.MUST)
 
 

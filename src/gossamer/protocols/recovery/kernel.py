@@ -61,12 +61,13 @@ def start_round(mail: Any, book: Any, tree: Any, desks: Any, who: Any, turn: Any
         pull_from_subscribers(mail, tree, desks, who, turn, key)
 
 
-def on_timer(mail: Any, book: Any, tree: Any, desks: Any, who: Any, hurried: Any) -> None:
+def on_timer(mail: Any, book: Any, tree: Any, desks: Any, who: Any, at_once: Any) -> None:
     numbers, now, least_us = desks.numbers[who], mail.clock[col.NOW], mail.how[col.INTERVAL_US]
-    if hurried:
+    if at_once:
         expire(mail, desks, who, col.ANY)
-        numbers[col.HURRIES] += 1
-        start_round(mail, book, tree, desks, who, rules.HURRIED + numbers[col.HURRIES])
+        numbers[col.HURRIES] = 0
+        numbers[col.HURRIED] += 1
+        start_round(mail, book, tree, desks, who, rules.HURRIED + numbers[col.HURRIED])
     elif numbers[col.DUE_US] == now:  # else it was set anew meanwhile
         expire(mail, desks, who, col.ANY)
         busy = numbers[col.BUSY] != 0
@@ -231,9 +232,9 @@ def run(mail: Any, book: Any, tree: Any, desks: Any) -> None:
             clock[col.HEAD] += 1
             on_message(mail, book, tree, desks, row)
         elif what == TIMER:
-            who, hurried = timers[0, col.WHOSE], timers[0, col.HURRIED]
+            who, at_once = timers[0, col.WHOSE], timers[0, col.AT_ONCE]
             take_timer(mail)
-            on_timer(mail, book, tree, desks, who, hurried)
+            on_timer(mail, book, tree, desks, who, at_once)
         elif what == PUBLICATION:
             publish(mail, book, tree, desks, event)
             event += 1

@@ -82,7 +82,7 @@ def swap(timers: Any, a: Any, b: Any) -> None:
         timers[a, column], timers[b, column] = timers[b, column], timers[a, column]
 
 
-def set_timer(mail: Any, when: Any, whose: Any, hurried: Any) -> None:
+def set_timer(mail: Any, when: Any, whose: Any, at_once: Any) -> None:
     clock, timers = mail.clock, mail.timers
     at = clock[col.TIMERS]
     if at >= len(timers):
@@ -93,7 +93,7 @@ def set_timer(mail: Any, when: Any, whose: Any, hurried: Any) -> None:
     timers[at, col.WHEN] = when
     timers[at, col.ORDER] = clock[col.ORDERS]
     timers[at, col.WHOSE] = whose
-    timers[at, col.HURRIED] = hurried
+    timers[at, col.AT_ONCE] = at_once
     while at > 0 and precedes(timers, at, (at - 1) // 2):
         swap(timers, at, (at - 1) // 2)
         at = (at - 1) // 2

@@ -79,6 +79,16 @@ def reconfigurations(setting: EpidemicSetting, seed: int) -> list[Reconfiguratio
     return changes
 
 
+def happenings(setting: EpidemicSetting, seed: int) -> list[tuple[int, bool, Reconfiguration]]:
+    """When a link vanishes (True) or another takes its place; of two at once, the latter first, as they were drawn."""
+    found = [
+        (when_us, vanishes, change)
+        for change in reconfigurations(setting, seed)
+        for when_us, vanishes in ((change.down_us, True), (change.up_us, False))
+    ]
+    return sorted(found)
+
+
 def _repaired(
     tree: list[Edge], down_us: int, index: int, repair_us: int, setting: EpidemicSetting, key: int
 ) -> Reconfiguration:

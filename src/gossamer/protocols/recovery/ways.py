@@ -54,8 +54,8 @@ def link_up(tree: Any, who: Any, other: Any) -> None:
 
 def reconfigure(tree: Any, change: Any) -> None:
     """A link vanishes; or another one takes its place, and all tables are right again."""
-    _, up, one, other, new_one, new_other = change
-    if up:
+    _, vanishes, one, other, new_one, new_other = change
+    if not vanishes:
         unlink(tree, one, other)
         unlink(tree, other, one)
         link_up(tree, new_one, new_other)
