@@ -17,12 +17,12 @@ time = {seconds = 3.0, measure_from = 0.5, measure_to = 2.0}
 name = "tree"
 protocol = "recovery"
 engine = "ENGINE"
-runs = 3
+runs = 2
 about = "A few dispatchers."
 """
 SWEPT = """
 [sweep]
-"recovery.method" = ["none", "push", "combined"]
+"recovery.method" = ["push", "combined"]
 "network.loss" = [0.0, 0.2]
 
 [[figures]]

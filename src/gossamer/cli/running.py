@@ -100,11 +100,17 @@ def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]
         metric for metric in (study.shown if wide else study.brief) if any(line.metric == metric for line in lines)
     ]
     swept = [field for field in made[0].swept if any(point.swept[field] != made[0].swept[field] for point in made)]
+    heads = (*(field.rpartition(".")[2] for field in swept), *groups_of(lines))
+    rows = rows_of(lines, metrics, swept)
+    rows = rows if wide else [[cell.partition(" ± ")[0] for cell in row] for row in rows]
+    widths = [max(map(len, cells)) + 1 for cells in zip((*heads, *metrics), *rows, strict=True)]
+    while len(metrics) > 1 and sum(widths[: len(heads) + len(metrics)]) > console.width:
+        metrics.pop()
     table = Shown(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for column in (*(field.rpartition(".")[2] for field in swept), *groups_of(lines), *metrics):
+    for column in (*heads, *metrics):
         table.add_column(column, justify="left" if column in ("topic", "case", "method") else "right", no_wrap=True)
-    for row in rows_of(lines, metrics, swept):
-        table.add_row(*(row if wide else [cell.partition(" ± ")[0] for cell in row]))
+    for row in rows:
+        table.add_row(*row[: len(heads) + len(metrics)])
     console.print(table)
 
 

@@ -108,10 +108,10 @@ class Epidemic(Struct, frozen=True, tag="epidemic"):
     trials: ClassVar[str] = "gossamer.lab.studies.epidemic.trials"
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
     shown: ClassVar[tuple[str, ...]] = (
-        "delivery", "gossip_hops_per_s", "event_hops_per_s", "requests", "retransmissions",
-        "recovery_latency_ms_p50", "recovery_latency_ms_p99",
+        "delivery", "gossip_hops_per_s", "overhead", "retransmissions", "recovery_latency_ms_p50",
+        "recovery_latency_ms_p99", "event_hops_per_s", "requests",
     )  # fmt: skip
-    brief: ClassVar[tuple[str, ...]] = ("delivery", "gossip_hops_per_s", "retransmissions", "recovery_latency_ms_p50")
+    brief: ClassVar[tuple[str, ...]] = ("delivery", "gossip_hops_per_s", "overhead", "retransmissions")
 
     @classmethod
     def read(cls, raw: Mapping[str, Any], head: Head) -> "Epidemic":
