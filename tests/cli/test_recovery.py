@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from cli.running import gossamer
 from gossamer.lab.book import Line
+from gossamer.lab.papers import paper
 from gossamer.lab.rows import Measure
 from gossamer.lab.studies.epidemic.tables import METRICS
 from lab.recoveries import SMALL, SWEPT
@@ -104,3 +105,20 @@ def assert_silent_without_loss(lines: list[dict[str, Any]]) -> None:
     assert {line["mean"] for line in calm if line["metric"] == "delivery"} == {1.0}
     gossip = {line["point"]["recovery.method"]: line["max"] for line in calm if line["metric"] == "gossip_hops_per_s"}
     assert gossip["combined"] == 0 < gossip["push"]
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_the_paper_is_reproduced_claim_by_claim(spark: "SparkSession", tmp_path: Path) -> None:
+    ran = gossamer("reproduce", "epidemic", "--out", tmp_path, "--json")
+    assert ran.exit_code == 0, ran.stderr
+    out = tmp_path / "epidemic"
+    claims = {claim["id"]: claim for claim in json.loads(ran.stdout)}
+    assert json.loads((out / "claims.json").read_bytes()) == [*claims.values()]
+    assert all(claim["verdict"] != "cannot be compared" or claim["id"] == "charts" for claim in claims.values())
+    for sure in ("nothing-by-itself", "remarkable-improvement", "pull-is-silent", "low-rates-favour-push"):
+        assert claims[sure]["verdict"] == "reproduced", claims[sure]
+    assert sorted(each.stem for each in (out / "summaries").iterdir()) == sorted(
+        name.partition("/")[2] for name in paper("epidemic").experiments
+    )
+    assert "<svg" in (out / "report.html").read_text()
