@@ -17,7 +17,7 @@ from gossamer.core.filters.trees import Node, cost, node_text, settled
 
 SIZE = 32
 "Of a merged filter, if nothing else is asked for."
-KNOWN_MAX = 4096
+KNOWN_MAX = 512
 "Texts whose filters are remembered: the same few are read again and again."
 
 
