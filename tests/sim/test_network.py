@@ -272,3 +272,23 @@ def history(seed: int) -> list[list[int]]:
 def test_a_seed_is_a_whole_network_history() -> None:
     assert history(18) == history(18)
     assert history(18) != history(19)
+
+
+class Ping(Struct, frozen=True, tag="test.ping"):
+    """A message whose fate only depends on how many of them there were."""
+
+
+def test_what_is_counted_by_link_fares_the_same_whatever_else_is_sent() -> None:
+    def fates(sender: Peer, others: int) -> list[bool]:
+        network = Network(1, CONSTANT, Independent(lambda sender, target: 0.5), by_link=(Ping,))
+        found = []
+        for _ in range(40):
+            for _ in range(others):
+                network.transit(sender, 2, Plain())
+                network.transit(3, 2, Ping())
+            found.append(bool(network.transit(sender, 2, Ping())))
+        return found
+
+    assert fates(1, others=0) == fates(1, others=2)
+    assert fates(1, others=0) != fates(4, others=0)
+    assert 5 < sum(fates(1, others=0)) < 35

@@ -78,6 +78,8 @@ class EpidemicSetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         yield in_bursts and self.loss > 0.5, "bursts are for a loss of at most 0.5"
         yield self.latency_us < 1, "latency_us must be at least 1"
         yield min(self.loss_period_s, self.reconfigure_every_s, self.repair_s) < 0, "times must not be negative"
+        at_once = self.reconfigure_every_s > 0 and round(self.repair_s * SECOND_US) < 1
+        yield at_once, "repair_s must be more than 0: a link vanishes before another takes its place"
         yield not 1 <= self.patterns < 2**31, "patterns must be at least 1"
         yield not 0 <= self.subscriptions <= self.patterns, "subscriptions must be 0 to the number of patterns"
         yield (
