@@ -12,7 +12,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from benchmarks import filters, machines, spreads, sweeps, tables
+from benchmarks import epidemic, filters, machines, spreads, sweeps, tables
 from benchmarks.bench import Bench, bars, load, machine
 from benchmarks.giant import run_apart
 from benchmarks.measure import Disagreement
@@ -20,7 +20,7 @@ from benchmarks.measure import Disagreement
 THREADS = min(2, os.cpu_count() or 1)
 WIDTH = 130
 "Of the tables, where no terminal says how wide it is."
-PARTS = ("spread", "giant", "machines", "spark", "filters")
+PARTS = ("spread", "giant", "machines", "spark", "filters", "epidemic")
 SIZES = (10_000, 100_000, 1_000_000)
 GIANTS: tuple[tuple[tuple[int, ...], float], ...] = (
     ((10_000_000,), 1.0),
@@ -58,7 +58,7 @@ def measure(console: Console, parts: Sequence[str], sizes: Sequence[int], quick:
     # The compiler has left many objects behind; to look through them again and again would slow plain Python down.
     gc.collect()
     gc.freeze()
-    spread, giant, real, spark, asked_at_once = [], [], None, None, None
+    spread, giant, real, spark, asked_at_once, recovering = [], [], None, None, None, []
     if "spread" in parts:
         for n in sizes:
             with console.status(f"one event among {n:,} processes …"):
@@ -82,11 +82,15 @@ def measure(console: Console, parts: Sequence[str], sizes: Sequence[int], quick:
         with console.status("filters …"):
             asked_at_once = filters.measure(filters.SIZES[:-1] if quick else filters.SIZES, turns=2 if quick else 5)
         console.print(tables.shown(tables.matching(asked_at_once)), tables.shown(tables.condensing(asked_at_once)))
+    if "epidemic" in parts:
+        with console.status("recovery in experiments …"):
+            recovering = epidemic.measure(runs=2 if quick else 5)
+        console.print(tables.shown(tables.epidemic(recovering)))
     gc.unfreeze()
-    asked = list(bars(spread, giant, asked_at_once))
+    asked = list(bars(spread, giant, asked_at_once, recovering))
     console.print(tables.shown(tables.verdicts(asked)))
     said = shlex.join(["python", "-m", "benchmarks.run", *sys.argv[1:]])
-    return Bench(said, machine(load_before), agreed, spread, giant, real, spark, asked_at_once, asked)
+    return Bench(said, machine(load_before), agreed, spread, giant, real, spark, asked_at_once, recovering, asked)
 
 
 if __name__ == "__main__":

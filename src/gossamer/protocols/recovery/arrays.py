@@ -171,12 +171,12 @@ def _mail(setting: EpidemicSetting, seed: int, scale: int) -> Mail:
 
 
 def _how(setting: EpidemicSetting) -> Iterator[int]:
-    """In the order of the columns UNTIL_US … TO_US."""
+    """In the order of the columns UNTIL_US … LOST_MAX."""
     recovery, period_us = setting.recovery, round(setting.loss_period_s * SECOND_US)
     yield from (setting.until_us, setting.latency_us, period_us, round(period_us * (1 - setting.loss_share)))
     yield from (setting.burst > 1, col.METHODS.index(recovery.method), recovery.interval_us, recovery.cache)
     yield from (recovery.expiry_us, col.EVICTIONS.index(recovery.eviction), recovery.cache_relayed, recovery.adaptive)
-    yield from (recovery.immediate, recovery.push_local, *setting.window_us)
+    yield from (recovery.immediate, recovery.push_local, *setting.window_us, LOST_MAX)
 
 
 def _odds(setting: EpidemicSetting) -> Iterator[float]:

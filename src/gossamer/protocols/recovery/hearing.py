@@ -7,7 +7,6 @@ import numpy as np
 from gossamer.core.draws import EVICT, fold
 from gossamer.protocols.recovery import columns as col
 from gossamer.protocols.recovery.mail import set_timer
-from gossamer.protocols.recovery.noticing import LOST_MAX
 from gossamer.protocols.recovery.rules import evicted, first_lost, next_round_us
 
 
@@ -80,7 +79,7 @@ def miss(mail: Any, desks: Any, who: Any, event: Any, pattern: Any) -> None:
     """Enters a loss; when there are too many, the one noticed first is given up."""
     numbers, lost = desks.numbers[who], desks.lost[who]
     if numbers[col.LOST_COUNT] == len(lost):
-        if len(lost) < LOST_MAX:
+        if len(lost) < mail.how[col.LOST_MAX]:
             mail.clock[col.FAULT] = 1
         drop_first(desks, who)
     at = numbers[col.LOST_COUNT]
