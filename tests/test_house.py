@@ -45,7 +45,7 @@ NOT_IN_THINK = (
 PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "core/filters/meaning.py": ("lark",)}
 
 # Heavy packages, and the rooms, file names or files that may import them.
-KERNEL_PARTS = ("workload", "arrays", "mail", "hearing", "gossiping", "results")
+KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "results")
 OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
 NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *OF_RECOVERY)
 HEAVY = {

@@ -2,7 +2,7 @@
 
 # Kinds of messages, and by what name each is known where its losses are drawn.
 CARRY, DIGEST, WANT, LOST, ASK, AGAIN = range(6)
-KIND_NAMES = ("dispatch.carry", "recovery.digest", "recovery.want", "recovery.lost", "recovery.ask", "recovery.again")
+KIND_NAMES = ("dispatch.route", "recovery.digest", "recovery.want", "recovery.lost", "recovery.ask", "recovery.again")
 
 # Numbers without a name of their own. Where a bare one is handed to a function, Numba compiles it once more for that.
 NOBODY, NO_EVENT, ANY, NEVER = -1, -1, -1, -1

@@ -8,7 +8,7 @@ from gossamer.core.draws import FORWARD, fold
 from gossamer.protocols.recovery import columns as col
 from gossamer.protocols.recovery.mail import HOLDERS, LENGTH, STEPS, copies, drop_slot, enter, link_key, open_slot, post
 from gossamer.protocols.recovery.rules import choice, forward_word, forwards, mandatory
-from gossamer.protocols.recovery.ways import link_of
+from gossamer.protocols.recovery.ways import link_of, ways_of
 
 CARRIERS_MAX = 32
 "Nodes on the way back that are known; from the last of them requests go straight to the publisher."
@@ -16,10 +16,7 @@ CARRIERS_MAX = 32
 
 def carry(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any, came_from: Any) -> None:
     """An event goes on to every neighbour that wants it, or leads to some who do."""
-    ways = np.int64(0)
-    for k in range(book.tags.shape[1]):
-        if book.tags[event, k] >= 0:
-            ways |= tree.towards[who, book.tags[event, k]]
+    ways = ways_of(book, tree, who, event)
     key = fold(book.loss_key[event], np.uint64(who))
     for link in range(tree.degree[who]):
         other = tree.links[who, link]
@@ -55,11 +52,7 @@ def carried_before(book: Any, tree: Any, desks: Any, who: Any, target: Any, even
     link = link_of(tree, who, target)
     if link < 0 or len(tree.changes) or not desks.known[event, who] & col.SPREAD or desks.via[event, who] == target:
         return 0
-    ways = np.int64(0)
-    for k in range(book.tags.shape[1]):
-        if book.tags[event, k] >= 0:
-            ways |= tree.towards[who, book.tags[event, k]]
-    return ways >> link & 1
+    return ways_of(book, tree, who, event) >> link & 1
 
 
 def gossip(mail: Any, tree: Any, desks: Any, kind: Any, who: Any, other: Any, link: Any, slot: Any, pattern: Any,

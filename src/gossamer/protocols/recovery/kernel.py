@@ -31,7 +31,7 @@ SOURCES = (
     "gossamer.core.draws",
     *(f"{PACKAGE}.{each}" for each in ("columns", "mail", "ways", "hearing", "gossiping")),
 )
-"Compiled together with the rules and this file."
+"Compiled together with the rules and this file. Where two have the same name, the later one's is taken."
 
 # The rules' own, in 64 bits without a sign: their functions are compiled with these.
 CHOICE = np.uint64(rules.CHOICE)
@@ -39,7 +39,7 @@ WHICH_PULL = np.uint64(rules.WHICH_PULL)
 MANDATORY_INDEX = np.uint64(rules.MANDATORY_INDEX)
 
 MESSAGE, TIMER, PUBLICATION, CHANGE = range(1, 5)
-NEVER = 1 << 62
+LATER_THAN_ALL = 1 << 62
 
 
 # A round
@@ -214,7 +214,7 @@ def run(mail: Any, book: Any, tree: Any, desks: Any) -> None:
     event, change = np.int64(0), np.int64(0)
     row = np.zeros(queue.shape[1], np.int64)
     while clock[col.FAULT] == 0:
-        what, when, order = col.NOTHING, np.int64(NEVER), np.int64(0)
+        what, when, order = col.NOTHING, np.int64(LATER_THAN_ALL), np.int64(0)
         if clock[col.HEAD] < clock[col.TAIL]:
             head = queue[clock[col.HEAD] & len(queue) - 1]
             what, when, order = MESSAGE, head[col.WHEN], head[col.ORDER]

@@ -5,6 +5,8 @@ Links are bits: a dispatcher's ways towards a pattern are one word.
 
 from typing import Any
 
+import numpy as np
+
 
 def link_of(tree: Any, who: Any, other: Any) -> Any:
     """Which of a dispatcher's links leads to the other; -1: none."""
@@ -12,6 +14,15 @@ def link_of(tree: Any, who: Any, other: Any) -> Any:
         if tree.links[who, link] == other:
             return link
     return -1
+
+
+def ways_of(book: Any, tree: Any, who: Any, event: Any) -> Any:
+    """The links that lead to somebody who wants an event."""
+    ways = np.int64(0)
+    for k in range(book.tags.shape[1]):
+        if book.tags[event, k] >= 0:
+            ways |= tree.towards[who, book.tags[event, k]]
+    return ways
 
 
 def show_the_way(tree: Any) -> None:
