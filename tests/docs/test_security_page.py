@@ -53,6 +53,7 @@ NO_LIMITS = {
     "protocols.camcast.links.UNCHECKED_MAX": "how often links are probed",
     "protocols.dispatch.telling.STREAM_MAX": "what fits a number",
     "protocols.recovery.columns.ASKED_MAX": "a column of counts",
+    "protocols.recovery.columns.LOST_MAX": "a column of settings",
     "protocols.recovery.columns.SERVED_MAX": "a column of counts",
     "protocols.recovery.gossiping.CARRIERS_MAX": "protocols.dispatch.layer.ROUTE_MAX, in experiments",
     "protocols.recovery.params.CACHE_MAX": "a bound of a setting",
