@@ -1,16 +1,19 @@
 """Live dispatchers: a tree of nodes, filters inside the network."""
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 
 import pytest
 
 from gossamer import Delivery
+from gossamer.core.errors import Misuse
 from gossamer.live.inbox import Inbox
 from gossamer.live.node import Node
 from gossamer.parts.tree import Tree
 from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.testing import Network
+from gossamer.wire.sealed import TAGS_MAX
 
 HASTY = {"beat_every_us": 50_000, "patience_us": 120_000, "repeat_us": 50_000, "agree_every_us": 200_000}
 "A second of an ordinary tree in a tenth."
@@ -32,7 +35,7 @@ def dispatch(node: Node) -> Dispatch:
 def links_of(node: Node) -> int:
     overlay = dispatch(node).overlay
     assert isinstance(overlay, Tree)
-    return len(overlay.links("."))
+    return len(overlay.links(node.config.community))
 
 
 def is_tree(nodes: list[Node]) -> bool:
@@ -109,5 +112,46 @@ def test_a_dispatcher_that_vanishes_leaves_one_tree_behind() -> None:
                 await knows(left, 1)
                 await left[0].publish(".a", "7", attributes={"n": 7})
                 assert await numbers(inbox, 1) == [7]
+
+    asyncio.run(scenario())
+
+
+def test_more_patterns_than_an_event_can_be_counted_by_keep_nobody_from_it() -> None:
+    async def scenario() -> None:
+        async with Network() as network, contextlib.AsyncExitStack() as readers:
+            nodes = await dispatchers(network, 2)
+            inboxes = [
+                await readers.enter_async_context(nodes[0].subscribe(".a", where=f"n > {-number}"))
+                for number in range(1, TAGS_MAX + 10)
+            ]
+            await knows(nodes, len(inboxes))
+            await nodes[1].publish(".a", "7", attributes={"n": 7})
+            assert [await numbers(inbox, 1) for inbox in inboxes] == [[7]] * len(inboxes)
+            assert not any(nodes[0].metrics.refusals.values())
+
+    asyncio.run(scenario())
+
+
+def test_the_longest_filter_travels() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 2)
+            longest = f'name == "{"x" * 8100}"'
+            async with nodes[0].subscribe(".a", where=longest) as inbox:
+                await knows(nodes, 1)
+                await nodes[1].publish(".a", "1", attributes={"name": "x" * 8100})
+                assert await numbers(inbox, 1) == [1]
+
+    asyncio.run(scenario())
+
+
+def test_topics_outside_the_community_are_refused_with_a_word() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 2, community=".stocks")
+            with pytest.raises(Misuse, match=r"does not lie below \.stocks"):
+                nodes[0].subscribe(".weather")
+            with pytest.raises(Misuse, match=r"does not lie below \.stocks"):
+                await nodes[0].publish(".weather", "rain")
 
     asyncio.run(scenario())

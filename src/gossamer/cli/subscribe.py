@@ -38,6 +38,7 @@ PAUSE_MAX_S = 5.0
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
 @click.option("--from-start", is_flag=True, help="First what the node's spool still has.")
 @click.option("--name", "reader_name", default="", help="Remember what was printed, and go on behind it next time.")
+@click.option("--no-recover", is_flag=True, help="Do not look for events that were lost on the way.")
 @click.option("--ordered", is_flag=True, help="In order per publisher and topic; otherwise in no particular one.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
@@ -51,6 +52,7 @@ def command(
     as_json: bool,
     from_start: bool,
     reader_name: str,
+    no_recover: bool,
     ordered: bool,
     count: int | None,
     timeout: float | None,
@@ -60,7 +62,7 @@ def command(
     Lost events are told on stderr. If the node goes away, it is called until it is back.
     """
     filter_of(where)  # what is wrong with it is said before anybody is called
-    wish = Wish(topic(topic_name), where, reader_name, from_start, ordered)
+    wish = Wish(topic(topic_name), where, reader_name, from_start, ordered, not no_recover)
     printer = Printer(as_json)
     with contextlib.suppress(BrokenPipeError, asyncio.CancelledError):
         run(until_stopped(attachment(path, node, keys, network), wish, printer, count, timeout))
@@ -77,6 +79,7 @@ class Wish(Struct, frozen=True):
     name: str
     from_start: bool
     ordered: bool
+    recover: bool
 
 
 # Reading
@@ -115,7 +118,12 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
             async with (
                 client,
                 client.subscribe(
-                    wish.topic, where=wish.where, name=wish.name, from_start=from_start, ordered=wish.ordered
+                    wish.topic,
+                    where=wish.where,
+                    name=wish.name,
+                    from_start=from_start,
+                    ordered=wish.ordered,
+                    recover=wish.recover,
                 ) as reader,
             ):
                 if away:
@@ -157,12 +165,19 @@ class Printer:
 
     def show(self, item: Delivery | Gap) -> None:
         if isinstance(item, Gap):
-            gap = f"{item.lost} events are lost to this reader: {item.why}"
-            click.echo(json.dumps({"gap": item.lost, "why": item.why}), err=True) if self.as_json else notice(gap)
+            self._show_gap(item)
             return
         sys.stdout.write((json.dumps(as_object(item), ensure_ascii=False) if self.as_json else as_line(item)) + "\n")
         sys.stdout.flush()
         self.printed += 1
+
+    def _show_gap(self, gap: Gap) -> None:
+        if self.as_json:
+            where = {"topic": gap.topic, "publisher": gap.publisher} if gap.topic else {}
+            click.echo(json.dumps({"gap": gap.lost, "why": gap.why, **where}), err=True)
+        else:
+            events = "1 event is" if gap.lost == 1 else f"{gap.lost} events are"
+            notice(f"{events} {'missing' if gap.topic else 'lost to this reader'}: {gap.why}")
 
     def close(self) -> None:
         """What is left in Python's buffer when the reader has gone is not worth a complaint."""

@@ -11,7 +11,9 @@ from msgspec import Meta, Struct
 from gossamer.core.ids import Count
 from gossamer.core.topics import ANSWERS_MAX, Topic
 
-Where: TypeAlias = Annotated[str, Meta(max_length=4096)]
+FILTER_MAX = 8192
+
+Where: TypeAlias = Annotated[str, Meta(max_length=FILTER_MAX)]
 "A filter in its canonical form (see `core.filters`); empty: everything."
 
 

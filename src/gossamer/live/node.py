@@ -182,7 +182,12 @@ class Node:
             raise TransportDown(f"this node is {self.state}: {wish} between its start and its close")
 
     def check_granted(self, act: Act, topic: topics.Topic) -> None:
-        """Misuse unless this node's own grant covers it."""
+        """Misuse unless this node's own grant covers it, and its network reaches there."""
+        community = self.config.community
+        if self.config.spread == "dispatch" and not self.station.hierarchy.includes(community, topic):
+            raise Misuse(
+                f"{topic} does not lie below {community}, the community of these dispatchers: nobody hears of it"
+            )
         if not self.station.hearing.may(self.station.me, act, topic):
             raise Misuse(
                 f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "

@@ -19,7 +19,7 @@ from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
 from gossamer.wire.proof import BATCH_MAX, leaf
-from gossamer.wire.sealed import HEAD_BYTES_MAX, head_of, seal, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, TAGS_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -117,7 +117,7 @@ class Publishing:
     ) -> None:
         event_id = EventId(self.me, self.incarnation, self._sequence + 1)
         ordinal = self._ordinals.get(topic, 0) + 1
-        tags = self.tagger.tags(self.driver.machine.patterns(topic, attributes))
+        tags = self.tagger.tags(self.driver.machine.patterns(topic, attributes)[:TAGS_MAX])
         event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal, tags)
         head = head_of(event)
         size = len(head) + len(payload)

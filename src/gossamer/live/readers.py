@@ -119,10 +119,10 @@ class Readers:
 
     def missing(self, missing: Missing) -> None:
         """Events of a topic have not come: whoever reads all of it is told."""
-        topic, lost = missing.pattern.topic, missing.last - missing.first + 1
+        topic, where, lost = missing.pattern.topic, missing.pattern.where, missing.last - missing.first + 1
         why = f"events of {topic} from one publisher have not come: they follow if they are found"
         for inbox in self.inboxes:
-            if inbox.wants(topic):
+            if inbox.wants(topic) and (not where or where == inbox.where):
                 inbox.offer_gap(Gap(lost, why, topic, missing.publisher))
 
     def _left(self, inbox: Inbox) -> None:

@@ -20,7 +20,7 @@ EVENT_BYTES_MAX = 16 << 20
 "The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
 HEAD_BYTES_MAX = 64 << 10
 TAGS_MAX = 256
-"Patterns an event may be counted by."
+"Patterns an event may be counted by. One that matches more is not counted by the others: losses are noticed less."
 SEAL_BYTES_MAX = 1 << 10
 "What may stand around head and payload: a proof, and what later versions add. Nobody signed it, so a relay could."
 

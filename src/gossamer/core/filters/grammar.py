@@ -8,8 +8,9 @@ from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from gossamer.core.errors import Misuse
 from gossamer.core.filters.meaning import Meaning, Said, Wrong
 from gossamer.core.filters.trees import Node
+from gossamer.core.patterns import FILTER_MAX
 
-TEXT_MAX = 8192
+TEXT_MAX = FILTER_MAX
 "Characters of a filter, as given and in its canonical form."
 
 GRAMMAR = r"""

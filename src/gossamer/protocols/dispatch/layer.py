@@ -39,7 +39,7 @@ class Dispatch(Layer):
 
     def __init__(self, node: Stack, params: Params, overlay: Overlay | None = None, topic: Topic = ROOT) -> None:
         super().__init__(node)
-        self.subscriptions = Subscriptions(node, params)
+        self.subscriptions = Subscriptions(node, params, topic)
         self.table = self.subscriptions.table
         self.overlay = overlay
         self.topic = topic

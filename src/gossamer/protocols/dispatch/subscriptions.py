@@ -12,6 +12,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.dispatch.covering import Covering
 from gossamer.protocols.dispatch.messages import Tell, Told
@@ -45,9 +46,10 @@ class Fade(Struct, frozen=True):
 class Subscriptions(Layer):
     """The table, and how it and those of the neighbours are kept the same."""
 
-    def __init__(self, node: Stack, params: Params) -> None:
+    def __init__(self, node: Stack, params: Params, community: Topic) -> None:
         super().__init__(node)
         self.params = params
+        self.everything = Pattern(community)
         self.table = Table(node.me, node.hierarchy)
         self.tellings: dict[Peer, Telling] = {}
         "One for each neighbour."
@@ -99,7 +101,7 @@ class Subscriptions(Layer):
         for pattern in self.table.all.holders:
             if self.table.wanted_besides(pattern, peer):
                 wanted.add(pattern)
-        self.tellings[peer] = Telling(self.fresh_stream(), wanted, self.params.patterns_max)
+        self.tellings[peer] = Telling(self.fresh_stream(), wanted, self.params.patterns_max, self.everything)
 
     def link_down(self, peer: Peer) -> None:
         """Whoever is behind a link that vanished will be behind another one soon: for a while others still hear of what
@@ -233,12 +235,8 @@ class Subscriptions(Layer):
                 continue
             try:
                 wanted = read(pattern)
-            except Misuse as wrong:
-                self.out.note("reject", peer=peer, topic=pattern.topic, detail=_in_short(wrong))
+            except Misuse:
+                self.out.note("reject", peer=peer, topic=pattern.topic, detail="bad filter")
                 continue
             self.table.add(peer, pattern, wanted)
             self.want(pattern)
-
-
-def _in_short(wrong: Misuse) -> str:
-    return f"bad filter: {str(wrong).splitlines()[0]}"[:200]

@@ -5,23 +5,23 @@ answers is not told at all.
 """
 
 from gossamer.core.patterns import Pattern
-from gossamer.core.topics import ROOT
 from gossamer.protocols.dispatch.covering import Covering
 from gossamer.protocols.dispatch.messages import CHANGES_MAX, Tell, Told
 
 TEXT_MAX = 32_000
 "Characters of patterns in one message, but for its last pattern."
 STREAM_MAX = 1 << 62
-EVERYTHING = Pattern(ROOT)
 
 
 class Telling:
     """One neighbour's table of us, as it will be once the change under way has arrived."""
 
-    def __init__(self, stream: int, wanted: Covering, most: int) -> None:
+    def __init__(self, stream: int, wanted: Covering, most: int, everything: Pattern) -> None:
         self.wanted = wanted
         "What the neighbour should be told: the shown ones."
         self.most = most
+        self.everything = everything
+        "What it is told instead where that is too much."
         self.begin(stream)
 
     def begin(self, stream: int) -> None:
@@ -102,7 +102,7 @@ class Telling:
         full = len(self.wanted.shown) > self.most
         if full != self.full:
             self.full = full
-            self.unsettled = {EVERYTHING: None, **self.told, **self.wanted.shown}
+            self.unsettled = {self.everything: None, **self.told, **self.wanted.shown}
 
     def _should(self, pattern: Pattern) -> bool:
-        return pattern == EVERYTHING if self.full else pattern in self.wanted.shown
+        return pattern == self.everything if self.full else pattern in self.wanted.shown

@@ -112,10 +112,13 @@ class Answering:
         stored: list[EventId] = []
         for pattern, event_id in wanted:
             carried = self.holding.get(event_id)
-            topic = self.holding.topic_stored(event_id) if carried is None else carried.event.topic
-            if topic is None or event_id in served or not self.node.hierarchy.includes(pattern.topic, topic):
+            if carried is None:
+                known = self.holding.in_store(event_id)
+            else:
+                known = carried.event.topic, len(carried.event.payload)
+            if known is None or event_id in served or not self.node.hierarchy.includes(pattern.topic, known[0]):
                 continue
-            if not self._may(initiator, peer, 0 if carried is None else len(carried.event.payload)):
+            if not self._may(initiator, peer, known[1]):
                 break
             served[event_id] = None
             if carried is None:

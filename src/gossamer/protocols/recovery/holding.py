@@ -23,21 +23,21 @@ class Holding:
         self.node = node
         self.cache: Cache[tuple[Carried, int]] = Cache(params.cache, queue(node, params))
         "Events, and when they came."
-        self.stored: Cache[Topic] | None = Cache(STORED * params.cache) if params.store else None
+        self.stored: Cache[tuple[Topic, int]] | None = Cache(STORED * params.cache) if params.store else None
 
     def keep(self, carried: Carried, ours: bool) -> None:
         event = carried.event
         gone = self.cache.put(event.id, (event.tags, (carried, self.node.now_us)), ours)
         if gone is not None and self.stored is not None:
             tags, (left, _) = self.cache.last
-            self.stored.put(gone, (tags, left.event.topic))
+            self.stored.put(gone, (tags, (left.event.topic, len(left.event.payload))))
 
     def get(self, event_id: EventId) -> Carried | None:
         found = self.cache.get(event_id)
         return None if found is None else found[0]
 
-    def topic_stored(self, event_id: EventId) -> Topic | None:
-        """The topic of an event that only the store has by now."""
+    def in_store(self, event_id: EventId) -> tuple[Topic, int] | None:
+        """The topic and the size of an event that only the store has by now."""
         return None if self.stored is None else self.stored.get(event_id)
 
     def at(self, source: int, incarnation: int, signature: int, sequence: int) -> EventId | None:
