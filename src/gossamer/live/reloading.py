@@ -79,8 +79,9 @@ def _params(station: Station, old: Config, new: Config) -> None:
 
 
 def _recovery(station: Station, old: Config, new: Config) -> None:
-    for name in station.machine.interest.mine():
-        station.driver.feed(Tune(name, station.readers.subscriptions.recovery_of(name)))
+    subscriptions = station.readers.subscriptions
+    for name in dict.fromkeys((*station.machine.interest.mine(), *subscriptions.careless)):
+        station.driver.feed(Tune(name, subscriptions.recovery_of(name)))
 
 
 def _subscribe(station: Station, old: Config, new: Config) -> None:

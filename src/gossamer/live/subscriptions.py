@@ -35,14 +35,13 @@ class Subscriptions:
     def remove(self, topic: Topic, where: str = "", recover: bool = True) -> None:
         pattern = Pattern(topic, where if self.inside else "")
         self.careful[topic] -= recover
-        self._recover(topic)
         self.readers[pattern] -= 1
         if self.readers[pattern] == 0:
             del self.readers[pattern]
             self.feed(Unsubscribe(pattern.topic, pattern.where))
         if all(other.topic != topic for other in self.readers):
             del self.careful[topic]
-            self.careless.pop(topic, None)
+        self._recover(topic)
 
     def recovery_of(self, topic: Topic) -> RecoveryParams:
         """What this node does for its own readers about losses of a topic."""
@@ -54,7 +53,7 @@ class Subscriptions:
         return [Note("subscribe", topic=each.topic, detail=each.where or None) for each in self.readers]
 
     def _recover(self, topic: Topic) -> None:
-        careless = not self.careful[topic]
+        careless = self.careful.get(topic) == 0
         if careless != (topic in self.careless):
             if careless:
                 self.careless[topic] = None

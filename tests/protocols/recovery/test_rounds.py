@@ -210,3 +210,11 @@ def test_topics_may_differ_and_a_subscriber_may_turn_recovery_off_for_itself() -
     assert node.node.patterns(A.topic, {}) == (A.signature,)
     node.recovery.params = lambda topic: params("none")
     assert node.node.patterns(A.topic, {}) == ()
+
+
+def test_who_does_like_the_network_again_does_so_when_the_network_changes() -> None:
+    node = Node(params("combined"), A, ways=WAYS)
+    node.take(Tune(A.topic, params("none")))
+    node.take(Tune(A.topic, params("combined")))
+    node.recovery.params = lambda topic: params("push")
+    assert node.recovery.params_of(A.topic).method == "push"

@@ -74,7 +74,10 @@ class Recovery(Layer):
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
-            self.tuned_params[topic] = params
+            if params == self.params(topic):
+                self.tuned_params.pop(topic, None)  # like the network again, whatever that will be
+            else:
+                self.tuned_params[topic] = params
             self.by_topic.clear()
             self.tails.tuned()
             self.open()
