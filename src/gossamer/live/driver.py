@@ -31,6 +31,7 @@ from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
 from gossamer.live.switchboard import Switchboard
 from gossamer.protocols.assemble import introduces
+from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
 from gossamer.wire.pack import Pack
@@ -85,8 +86,8 @@ class Driver:
         "Whose copy is being met: it needs none back."
         self.restored: Callable[[EventId], Body | Pack | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
-        self.told: Callable[[EventId, tuple[Peer, ...]], None] = lambda event_id, peers: None
-        "Hears to whom events of this node's own went."
+        self.told: Callable[[EventId, tuple[Peer, ...], bool], None] = lambda event_id, peers, again: None
+        "Hears to whom events of this node's own went, and whether only because they missed them."
         self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
         self.noted: Callable[[Note], None] = lambda note: None
         self.missing: Callable[[Missing], None] = lambda missing: None
@@ -167,7 +168,7 @@ class Driver:
         event_id = carried.event.id
         body = self.bodies.get(event_id) or self.restored(event_id)
         if body is None:
-            log.warning("an event was to be passed on whose bytes are no longer at hand: %s", event_id)
+            self._look_for(event_id, send.peers)
             return
         if isinstance(body, Pack):
             bundle = self.board.bundle(send.peers, event_id.publisher, self.via)
@@ -175,11 +176,17 @@ class Driver:
         else:
             self._send_alone(send.peers, body, Copy(event_id, body.leaf, carried.hops, tag, carried.route))
         if event_id.publisher == self.me:
-            self.told(event_id, send.peers)
+            self.told(event_id, send.peers, type(message) is Again)
         if self.recorder is not None and self.recorder.full:
             told = tuple(peer for peer in send.peers if peer not in (self.via, event_id.publisher))
             size = len(body) // len(body.ids) if isinstance(body, Pack) else len(body)
             self.recorder.sent(self.clock.now_us(), told, event_id, carried.hops, carried.event.topic, size)
+
+    def _look_for(self, event_id: EventId, peers: tuple[Peer, ...]) -> None:
+        """The machine remembers more events than there are bytes at hand: the spool may still have these."""
+        log.debug("an event is to be passed on whose bytes are no longer at hand: %s", event_id)
+        for peer in peers:
+            self.fetch(Fetch(peer, (event_id,)))
 
     def _send_alone(self, peers: tuple[Peer, ...], body: Body, copy: Copy) -> None:
         if len(body) > PART_BYTES:

@@ -104,10 +104,11 @@ class HandOver:
         if entry.told == 0 and self.is_unwanted(event.id):
             self._finish(event.id)
 
-    def told(self, event_id: EventId, peers: tuple[Peer, ...]) -> None:
-        """An event of ours left for these peers."""
+    def told(self, event_id: EventId, peers: tuple[Peer, ...], again: bool = False) -> None:
+        """An event of ours left for these peers; `again`: because they missed it, which makes the others no fewer."""
         if (entry := self.unacked.get(event_id)) is not None:
-            entry.told = len(peers)
+            if not again:
+                entry.told = len(peers)
             entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
             if entry.enough():  # acknowledged by members of whom fewer are left now
                 self._finish(event_id)

@@ -35,15 +35,12 @@ class Retrieval:
         except GossamerError as wrong:
             log.debug("the spool could not be asked for lost events: %s", wrong)
             return
-        events = []
         for event_id, sealed in found.items():
             if sealed:
                 event, leaf, _ = unseal(sealed)
                 if self.bodies.get(event_id) is None:
                     self.bodies.add(event_id, leaf, sealed)
-                events.append(event)
-        if events:
-            self.driver.feed(Fetched(wanted.peer, tuple(events)))
+                self.driver.feed(Fetched(wanted.peer, (event,)))  # at once: its bytes may give way to the next one's
 
     def close(self) -> None:
         for search in self.searches:
