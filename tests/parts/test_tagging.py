@@ -30,3 +30,10 @@ def test_counts_have_no_holes_as_long_as_all_are_remembered(published: list[list
         for tag in tagger.tags(signatures):
             counts[tag.pattern] += 1
             assert tag.sequence == counts[tag.pattern]
+
+
+def test_an_event_that_is_not_published_leaves_no_hole() -> None:
+    tagger = Tagger()
+    tagger.tags([10])
+    tagger.take_back(tagger.tags([10, 20]))
+    assert tagger.tags([10, 20]) == (Tag(10, 2), Tag(20, 1))

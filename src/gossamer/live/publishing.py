@@ -122,6 +122,7 @@ class Publishing:
         head = head_of(event)
         size = len(head) + len(payload)
         if size > self.event_bytes_max or len(head) > HEAD_BYTES_MAX:
+            self.tagger.take_back(tags)
             raise Misuse(
                 f"an event of {size} bytes is too large, at most {self.event_bytes_max} (and 64 KiB of attributes) "
                 "may be published: put the data elsewhere and publish where it is"

@@ -20,6 +20,12 @@ class Tagger:
         """The next place of each of these patterns."""
         return tuple([Tag(signature, self._next(signature)) for signature in signatures])
 
+    def take_back(self, tags: Iterable[Tag]) -> None:
+        """The last tags given, of an event that is not published after all: its places are not to be looked for."""
+        for tag in tags:
+            if self.counts.get(tag.pattern) == tag.sequence:
+                self.counts[tag.pattern] -= 1
+
     def _next(self, signature: int) -> int:
         count = self.counts.pop(signature, self.floor) + 1
         self.counts[signature] = count
