@@ -17,6 +17,7 @@ from gossamer.live.config import BY_TOPIC, RELOADABLE, RELOADABLE_FIELDS, TABLES
 from gossamer.live.config_reading import NOT_SETTINGS, value_of
 from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 
 EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
 NAMED = {"name": "n"}
@@ -398,3 +399,11 @@ def test_every_file_on_the_page_is_fine(tmp_path: Path) -> None:
 def test_what_the_page_says_can_change_while_running_is_what_can() -> None:
     section = PAGE.partition("## Changing it while the node runs")[2].partition("\n## ")[0]
     assert {name.strip("[]") for name in re.findall(r"`([^`]+)`", section)} == {*RELOADABLE, *RELOADABLE_FIELDS}
+
+
+def test_without_a_spool_nothing_is_expected_of_it() -> None:
+    topics = {".a": RecoveryParams.live()}
+    config = Config(name="n", spool=SpoolConfig(durability="off"), recovery_topics=topics)
+    assert not config.recovery_of(".a").store
+    assert not config.recovery_of(".b").store
+    assert Config(name="n", recovery_topics=topics).recovery_of(".a").store

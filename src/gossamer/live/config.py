@@ -124,6 +124,8 @@ class Config(Struct, frozen=True, kw_only=True):
             as_tuple(self, field)
         self._check_names()
         self._check_addresses()
+        if self.spool.durability == "off":
+            self._expect_nothing_of_the_spool()
         with about("community"):
             topic(self.community)
         for field in ("subscribe", "publish", "topics", "recovery_topics"):
@@ -166,6 +168,12 @@ class Config(Struct, frozen=True, kw_only=True):
                         f"{field} names {each}, which is not this machine, but without keys a node stays on loopback: "
                         "set keys (made with `gossamer keys`)"
                     )
+
+    def _expect_nothing_of_the_spool(self) -> None:
+        """A node that took a request for the spool's would neither answer it nor pass it on."""
+        structs.force_setattr(self, "recovery", structs.replace(self.recovery, store=False))
+        single = {name: structs.replace(each, store=False) for name, each in self.recovery_topics.items()}
+        structs.force_setattr(self, "recovery_topics", single)
 
     def params_of(self, name: Topic) -> CamcastParams:
         """What holds for one topic's community."""
