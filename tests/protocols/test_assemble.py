@@ -56,8 +56,9 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (
         Ask(9, 0, (Asked(Pattern(".d"), 1), Asked(Pattern(".x"), 1), Asked(Pattern(".d"), 2)), (9, 4), 5, 1),
         ((".d", 5), (".x", 5)),
-        (5, 9, 4),
+        (5, 4),
     ),
+    (Ask(9, 0, (Asked(Pattern(".d"), 1),), (), 5, 1), ((".d", 5),), (5, 9)),
     (Again(Carried(EVENT)), (), (9,)),
     (Latest(9, 0, Pattern(".d"), 3, 0), (), (9,)),
     (Offer(".d", 1, 5, 1, 1, parent=6), ((".d", SENDER),), ()),

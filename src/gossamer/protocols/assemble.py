@@ -250,7 +250,7 @@ _NAMES: dict[type[Struct], Callable[[Any], tuple[Peer, ...]]] = {
     Contacts: lambda message: message.peers,
     **dict.fromkeys((Carry, Again), lambda message: (message.carried.event.id.publisher,)),
     **dict.fromkeys((Digest, Lost), lambda message: (message.initiator,)),
-    Ask: lambda message: tuple(dict.fromkeys((message.initiator, message.source, *message.route))),
+    Ask: lambda message: tuple(dict.fromkeys((message.initiator, *(message.route or (message.source,))[-1:]))),
     Latest: lambda message: (message.source,),
     Route: lambda message: (message.carried.event.id.publisher,),
 }

@@ -244,3 +244,10 @@ def test_without_a_store_what_left_the_cache_is_gone() -> None:
     node = Node(Params(cache=3), A)
     node.hear(*(event(n, (A, n)) for n in range(1, 40)))
     assert node.get(ASKER, Want(A, (event(20, (A, 20)).id,))) == []
+
+
+def test_a_request_whose_way_leads_back_here_goes_no_further() -> None:
+    node = Node(Params.live(), A)
+    asked = (Asked(A, 1),)
+    assert said(node.get(1, Ask(S, 0, asked, (3, 2), 1, 1)), Ask) == [(2, Ask(S, 0, asked, (3,), 1, 1))]
+    assert said(node.get(1, Ask(S, 0, asked, (2, ME, 2), 1, 2)), Ask) == []

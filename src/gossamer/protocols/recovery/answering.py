@@ -84,7 +84,7 @@ class Answering:
         held = [(each.pattern, event_id) for each, event_id in zip(ask.wanted, found) if event_id is not None]
         served = self.answer(ask.initiator, peer, held)
         left = tuple(each for each, event_id in zip(ask.wanted, found) if event_id not in served)
-        if left and self.ground.tree and ask.source != self.node.me:
+        if left and self.ground.tree and self.node.me not in (ask.source, *ask.route):  # or it would come back
             self.walk(Ask(ask.source, ask.incarnation, left, ask.route, ask.initiator, ask.round))
 
     def walk(self, ask: Ask) -> None:
