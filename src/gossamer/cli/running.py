@@ -163,7 +163,8 @@ def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str 
     metrics = [metric for metric in made[0].spec.shown if any(line.metric == metric for line in lines)]
     swept = list(dict.fromkeys(field for point in made for field in point.swept))
     columns = (*swept, *groups_of(lines), *metrics)
-    table = Table(columns, rows_of(lines, metrics, swept), note="Means ± 95 % confidence interval.")
+    rows = [[cell.replace(" ± ", "\u00a0±\u00a0") for cell in row] for row in rows_of(lines, metrics, swept)]
+    table = Table(columns, rows, note="Means ± 95 % confidence interval.")
     return Section(title or head.name, head.about, figures=tuple(experiment_figures(made, lines)), table=table)
 
 

@@ -58,6 +58,15 @@ def incomparable(id: str, where: str, paper_says: str, why: str) -> Claim:
     return Claim(id=id, where=where, paper_says=paper_says, ours="–", verdict="cannot be compared", why=why)
 
 
+def measured(line: Line) -> str:
+    """A mean with its interval."""
+    return f"{number(line.mean)} ± {line.ci95:.2g}"
+
+
+def measured_share(line: Line) -> str:
+    return f"{100 * line.mean:.1f} ± {100 * line.ci95:.1f} %"
+
+
 def above(high: Line, low: Line) -> bool:
     """Whether one mean lies above another, their intervals apart."""
     return high.mean - high.ci95 > low.mean + low.ci95

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from gossamer.lab.book import ALL, Book, Line
-from gossamer.lab.claims import Claim, above, not_below, number, share, verdict
+from gossamer.lab.claims import Claim, above, measured, measured_share, not_below, number, share, verdict
 
 ALGORITHMS = ("push", "subscriber-pull", "publisher-pull", "combined")
 LOSSES = (0.02, 0.05, 0.1, 0.2)
@@ -17,7 +17,7 @@ DRAWN_FROM_ALL = (
 
 
 def told(lines: dict[str, Line]) -> str:
-    return " · ".join(f"{name} {share(line.mean)}" for name, line in lines.items())
+    return " · ".join(f"{name} {measured_share(line)}" for name, line in lines.items())
 
 
 def of_methods(book: Book, experiment: str, metric: str, methods: tuple[str, ...], **swept: object) -> dict[str, Line]:
@@ -37,7 +37,9 @@ def without_recovery(book: Book) -> Claim:
         id="nothing-by-itself",
         where="1; 3",
         paper_says="The dispatching infrastructure itself guarantees nothing: what a link loses is lost.",
-        ours=" · ".join(f"{share(o.mean)} at loss {loss:g} (theory {share(t.mean)})" for loss, (o, t) in pairs.items()),
+        ours=" · ".join(
+            f"{measured_share(o)} at loss {loss:g} (theory {share(t.mean)})" for loss, (o, t) in pairs.items()
+        ),
         ci95=pairs[0.1][0].ci95,
         runs=pairs[0.1][0].runs,
         verdict=verdict(max(off.values()) <= STANDARD_ERRORS),
@@ -91,12 +93,12 @@ def pull_is_faster(book: Book) -> Claim:
         paper_says="Pull converges faster than push, provided that a majority of the participants have the message: "
         "who missed it recovers it immediately instead of waiting to be pushed.",
         ours="median ms from noticing a loss to having the event: "
-        + " · ".join(f"{method} {number(line.mean)}" for method, line in waits.items()),
+        + " · ".join(f"{method} {measured(line)}" for method, line in waits.items()),
         ci95=waits["combined"].ci95,
         runs=waits["combined"].runs,
         verdict=verdict(quicker and above(later["combined"], later["push"])),
         why="Links lose 2 %, so most have each event. Every pull must be quicker than push from noticing on, and "
-        f"combined must have delivered more 2 s after publication, intervals apart: {told(later)}. A pull has to "
+        f"combined must have delivered more 2 s after the last of them, intervals apart: {told(later)}. A pull has to "
         f"notice first, by the next event of the same publisher and pattern: after 0.1 s it is {told(soon)}.",
     )
 
@@ -128,8 +130,8 @@ def few_subscribers_hurt_pull(book: Book) -> Claim:
         where="5",
         paper_says="Pull strongly depends on a reasonable number of subscribers for the same pattern: scenarios where "
         "subscriptions overlap little are very critical.",
-        ours=f"subscriber pull finds {share(few.mean)} of what is lost with 0.5 subscribers per pattern, "
-        f"{share(many.mean)} with 4",
+        ours=f"subscriber pull finds {measured_share(few)} of what is lost with 0.5 subscribers per pattern, "
+        f"{measured_share(many)} with 4",
         ci95=few.ci95,
         runs=few.runs,
         verdict=verdict(above(many, few) and few.mean < many.mean / 2),
@@ -145,8 +147,8 @@ def few_subscribers_spare_push(book: Book) -> Claim:
         id="few-subscribers-spare-push",
         where="5",
         paper_says="Little overlap of subscriptions does not affect significantly the performance of push.",
-        ours=f"push finds {share(few.mean)} of what is lost with 0.5 subscribers per pattern, {share(many.mean)} with "
-        "4",
+        ours=f"push finds {measured_share(few)} of what is lost with 0.5 subscribers per pattern, {share(many.mean)} "
+        "with 4",
         ci95=few.ci95,
         runs=few.runs,
         verdict=verdict(fall < 0.1),
@@ -208,7 +210,7 @@ def many_patterns_hurt_push(book: Book) -> Claim:
         paper_says="Push is challenged by a high number of patterns: the more, the bigger the latency, and events get "
         "discarded meanwhile.",
         ours="push finds "
-        + " · ".join(f"{share(line.mean)} ({line.point['workload.patterns']} patterns)" for line in lines),
+        + " · ".join(f"{measured_share(line)} ({line.point['workload.patterns']} patterns)" for line in lines),
         ci95=lines[-1].ci95,
         runs=lines[-1].runs,
         verdict=verdict(falls and above(waits[-1], waits[0])),

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from gossamer.lab.book import ALL, Book, Line
-from gossamer.lab.claims import number, share
+from gossamer.lab.claims import measured_share, number
 from gossamer.lab.figures import Figure, bars, lines
 from gossamer.lab.papers import Part
 
+NO_BREAK = "\u00a0"
 METHODS = ("none", "push", "subscriber-pull", "publisher-pull", "combined")
 
 
@@ -20,7 +21,7 @@ def methods(book: Book) -> Part:
     rows = []
     for method in METHODS:
         said = [book.find(experiment, ALL, metric, method=method) for metric in metrics]
-        shown = [f"{share(said[0].mean)} ± {share(said[0].ci95)}", *(number(line.mean) for line in said[1:])]
+        shown = [measured_share(said[0]).replace(" ", NO_BREAK), *(number(line.mean) for line in said[1:])]
         latency = book.series(experiment, ALL, "recovery_latency_ms_p50", method=method)
         rows.append((method, *shown, number(latency[0].mean) if latency else "–"))
     delivered = shares(book, experiment, "delivery", METHODS, "method")

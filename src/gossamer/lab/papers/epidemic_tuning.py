@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from gossamer.lab.book import ALL, Book, Line
-from gossamer.lab.claims import Claim, above, number, share, verdict
+from gossamer.lab.claims import Claim, above, measured_share, number, share, verdict
 from gossamer.lab.papers.epidemic_delivery import GOOD
 
 
@@ -49,7 +49,7 @@ def kept(book: Book, old: str, new: str) -> dict[str, tuple[Line, Line]]:
 
 
 def from_to(pairs: dict[str, tuple[Line, Line]]) -> str:
-    return " · ".join(f"{name} {share(old.mean)} → {share(new.mean)}" for name, (old, new) in pairs.items())
+    return " · ".join(f"{name} {measured_share(old)} → {measured_share(new)}" for name, (old, new) in pairs.items())
 
 
 def discard_by_chance(book: Book) -> Claim:
@@ -101,13 +101,13 @@ def whole_table(book: Book) -> Claim:
         where="4.1",
         paper_says="Drawing the pattern from the whole subscription table increases the chances of finding all "
         "interested dispatchers, and speeds up convergence.",
-        ours=f"{share(whole.mean)} delivered drawing from all patterns, {share(own.mean)} from the node's own",
+        ours=f"{measured_share(whole)} delivered drawing from all patterns, {measured_share(own)} from the node's own",
         ci95=whole.ci95,
         runs=whole.runs,
         verdict=verdict(above(whole, own)),
-        why="The whole table must lie above, intervals apart, at the same interval and cache. It takes "
-        f"{number(cost.mean)} digests per dispatcher and second against {number(own_cost.mean)}: a node holds mostly "
-        "events of its own patterns, and those of others only if they match both.",
+        why="The whole table must lie above, intervals apart, at the same interval and cache. Publishers hold events "
+        "of patterns they did not subscribe to, and would tell nobody of them. It takes "
+        f"{number(cost.mean)} digests per dispatcher and second against {number(own_cost.mean)}.",
     )
 
 

@@ -109,7 +109,7 @@ class Epidemic(Struct, frozen=True, tag="epidemic"):
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
     shown: ClassVar[tuple[str, ...]] = (
         "delivery", "gossip_hops_per_s", "overhead", "retransmissions", "recovery_latency_ms_p50",
-        "recovery_latency_ms_p99", "event_hops_per_s", "requests",
+        "recovery_latency_ms_p99",
     )  # fmt: skip
     brief: ClassVar[tuple[str, ...]] = ("delivery", "gossip_hops_per_s", "overhead", "retransmissions")
 
