@@ -6,16 +6,19 @@ from hypothesis import strategies as st
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
+from gossamer.core.filters import parse
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Deliver, Note, Publish, Received, Send, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
+from gossamer.core.topics import Hierarchy
 from gossamer.protocols.assemble import static_dispatcher
 from gossamer.protocols.dispatch.layer import ROUTE_MAX, Dispatch
 from gossamer.protocols.dispatch.messages import Route
 from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.static import breadth_first
+from gossamer.protocols.dispatch.table import Table
 from gossamer.protocols.recovery.params import Params as Recovery
 from protocols.dispatch.networks import ByHand, Dispatchers, linked
 
@@ -200,12 +203,27 @@ def test_patterns_are_sorted_by_signature_and_local_ones_do_not_include_each_oth
 
 
 def test_a_pattern_is_wanted_where_one_that_includes_it_is() -> None:
-    _, ground = grounds()
+    net, ground = grounds()
     assert ground.wants(Pattern(".a", "x > 2"))
+    net.subscribe(4, ".a", "x > 5")
+    net.run(1)
     assert ground.wants(Pattern(".a", "x > 5"))
     assert ground.wants(Pattern(".a.b", "z"))
     assert not ground.wants(Pattern(".a", "x > 1"))
     assert not ground.wants(Pattern("."))
+
+
+def test_a_filter_nobody_told_of_is_not_read_unless_there_may_be_some(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading one takes far longer than sending it, and everybody would pass it on."""
+    made_up = Pattern(".a", "x > 7")
+    covering, plain = Table(0, Hierarchy(), hidden=True), Table(0, Hierarchy())
+    for table in (covering, plain):
+        table.add(0, Pattern(".a", "x > 2"), parse("x > 2"))
+    assert covering.wants(made_up)
+    monkeypatch.setattr("gossamer.protocols.dispatch.table.text_covers", None)
+    assert not plain.wants(made_up)
+    plain.add(0, Pattern("."), None)
+    assert plain.wants(made_up)
 
 
 def test_gossip_of_a_pattern_goes_to_neighbours_that_hold_it_or_one_that_includes_it() -> None:

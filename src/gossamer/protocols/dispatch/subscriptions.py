@@ -50,7 +50,7 @@ class Subscriptions(Layer):
         super().__init__(node)
         self.params = params
         self.everything = Pattern(community)
-        self.table = Table(node.me, node.hierarchy)
+        self.table = Table(node.me, node.hierarchy, hidden=params.covering)
         self.tellings: dict[Peer, Telling] = {}
         "One for each neighbour."
         self.heard: dict[Peer, Told] = {}

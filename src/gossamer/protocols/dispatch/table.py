@@ -54,9 +54,11 @@ def text_covers(wide: str, narrow: str) -> bool:
 class Table:
     """Patterns of one node's neighbours and users."""
 
-    def __init__(self, me: Peer, hierarchy: Hierarchy) -> None:
+    def __init__(self, me: Peer, hierarchy: Hierarchy, hidden: bool = False) -> None:
         self.me = me
         self.hierarchy = hierarchy
+        self.hidden = hidden
+        "Whether there are patterns we do not hear of, because others cover them. Else an unknown filter is made up."
         self.filters: dict[Pattern, Filter | None] = {}
         self.sources: dict[Peer, dict[Pattern, None]] = {me: {}}
         self.all = Directory(hierarchy)
@@ -187,4 +189,8 @@ class Table:
         return known
 
     def _included(self, widest: Mapping[Pattern, None], pattern: Pattern) -> bool:
-        return pattern in widest or any(self.covers(wide, pattern) for wide in widest)
+        if pattern in widest:
+            return True
+        if not self.hidden and pattern not in self.filters:
+            pattern = Pattern(pattern.topic)  # reading what peers make up without end would take all our time
+        return any(self.covers(wide, pattern) for wide in widest)
