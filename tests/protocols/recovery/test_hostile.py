@@ -107,3 +107,14 @@ def test_what_is_heard_of_one_peer_is_answered_with_no_more_than_it_cost() -> No
         for given_now in spam(number, 66):
             effects = node.take(given_now)
             assert sum(len(effect.peers) for effect in effects if type(effect) is Send) <= 3
+
+
+def test_one_peer_cannot_push_out_what_others_lost_by_what_it_says_of_itself() -> None:
+    node = Node(Params.live(), A, tree=False)
+    node.wait(10**6)
+    node.hear(event(1, (A, 1)), event(3, (A, 3)))
+    for number in range(50 * 50):
+        node.get(66, Latest(66, number, A, 10**6, 0))
+        node.now_us += 20_000
+    assert (S, 0, A.signature, 2) in node.recovery.noticing.lost
+    assert len(node.recovery.noticing.sources) < 200

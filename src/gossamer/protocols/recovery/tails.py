@@ -27,6 +27,11 @@ HEARSAY_MAX = 16
 "Places ahead that are believed when another than the publisher tells of them."
 LATEST_PER_S = 50
 "Such messages of one peer that are heard."
+CLAIMED_PER_S, CLAIMED_BURST = 200, 4000
+"""Places one peer is believed to have filled, on its word alone: it may be nobody's publisher. In a minute, as long as a
+loss is asked for, it cannot claim as many as are remembered, and so push out what others lost."""
+NEW_LIFE = 100
+"What it takes of these to be followed from now on."
 
 
 class Idle(Struct, frozen=True):
@@ -58,6 +63,7 @@ class Tails:
         self.untold: dict[int, None] = {}
         "Patterns of ours that nobody is told of."
         self.heard = Buckets(LATEST_PER_S, 2 * LATEST_PER_S)
+        self.claimed = Buckets(CLAIMED_PER_S, CLAIMED_BURST)
 
     # -- of ourselves -----------------------------------------------------------------------------------------
 
@@ -129,9 +135,14 @@ class Tails:
         who = (latest.source, latest.incarnation)
         source = self.noticing.sources.get(who)
         if peer == latest.source:
+            if source is None and not self.claimed.take(peer, self.node.now_us, NEW_LIFE):
+                return False
             source = source or self.noticing.meet(*who)
             younger = self.node.now_us - latest.age_us > since_us
-            source.highest.setdefault(signature, 0 if younger else latest.sequence)
+            last = source.highest.setdefault(signature, 0 if younger else latest.sequence)
+            places = min(latest.sequence - max(last, source.claimed.get(signature, 0)), rules.GAP_MAX)
+            if places > 0 and not self.claimed.take(peer, self.node.now_us, places):
+                return False
         elif source is None or latest.sequence > source.highest.get(signature, -HEARSAY_MAX) + HEARSAY_MAX:
             return False
         if signature not in source.highest:
