@@ -23,6 +23,9 @@ class Queue(Protocol):
     def put(self, event_id: EventId, ours: bool) -> EventId | None:
         """Takes one in; the one that has to go for it, if any."""
 
+    def drop(self) -> EventId:
+        """Lets one go, though there is room."""
+
 
 class Drawn:
     """A drawn one goes, so that an event does not leave everywhere at about the same time."""
@@ -39,6 +42,9 @@ class Drawn:
         gone, self.slots[slot] = self.slots[slot], event_id
         return gone
 
+    def drop(self) -> EventId:
+        return self.slots.pop(0)
+
 
 class OthersFirst:
     """The oldest of those that are not ours goes, and may be the new one; with none of them left, the oldest."""
@@ -52,6 +58,9 @@ class OthersFirst:
         (self.ours if ours else self.others).append(event_id)
         if len(self.ours) + len(self.others) <= self.size:
             return None
+        return self.drop()
+
+    def drop(self) -> EventId:
         return (self.others or self.ours).popleft()
 
 
@@ -75,6 +84,9 @@ class Cache(Generic[Item]):
     def __len__(self) -> int:
         return len(self.fresh) + len(self.kept)
 
+    def __contains__(self, event_id: EventId) -> bool:
+        return event_id in self.fresh or event_id in self.kept
+
     def put(self, event_id: EventId, entry: tuple[Tags, Item], ours: bool = True) -> EventId | None:
         """Keeps an event; the one that had to leave for it, if any (see `last`)."""
         self.fresh[event_id] = entry
@@ -88,6 +100,13 @@ class Cache(Generic[Item]):
             gone = drawn
         else:
             return None
+        return self._leave(gone)
+
+    def drop(self) -> EventId:
+        """Lets the one go whose turn it is, though there is room (see `last`)."""
+        return self._leave(self.order.popleft() if self.queue is None else self.queue.drop())
+
+    def _leave(self, gone: EventId) -> EventId:
         self.last = self.fresh.pop(gone) if gone in self.fresh else self._take_out(gone)
         return gone
 

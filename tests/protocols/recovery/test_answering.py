@@ -1,13 +1,17 @@
 """What a node does about the losses of others."""
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.draws import FORWARD, chance, draw, fold, upper_pick
 from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId
 from gossamer.core.machine import Deliver, Fetch, Fetched, Note, Subscribe, Tune
 from gossamer.core.patterns import Pattern
+from gossamer.parts.seen import Seen
+from gossamer.protocols.recovery.holding import BYTES_MAX
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Lost, Place, Want
-from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.params import Eviction, Params
 from protocols.recovery.field import ME, A, B, C, Node, S, event, only, said
 
 WAYS = {A: (1, 2, 3), B: (2, 4), C: (6,)}
@@ -251,3 +255,27 @@ def test_a_request_whose_way_leads_back_here_goes_no_further() -> None:
     asked = (Asked(A, 1),)
     assert said(node.get(1, Ask(S, 0, asked, (3, 2), 1, 1)), Ask) == [(2, Ask(S, 0, asked, (3,), 1, 1))]
     assert said(node.get(1, Ask(S, 0, asked, (2, ME, 2), 1, 2)), Ask) == []
+
+
+@pytest.mark.parametrize("eviction", ["fifo", "random", "subscriber-first"])
+def test_large_events_leave_the_cache_before_it_is_full(eviction: Eviction) -> None:
+    node = Node(replace(Params.live(), eviction=eviction), A)
+    payload = bytes(BYTES_MAX // 4)
+    node.hear(*(event(n, (A, n), payload=payload) for n in range(1, 11)))
+    holding = node.recovery.holding
+    assert len(holding.cache) == 4
+    assert holding.size == BYTES_MAX
+    assert len(holding.stored or ()) == 6
+    asked = tuple(EventId(S, 0, n) for n in range(1, 11))
+    assert all(holding.get(each) is not None or holding.in_store(each) == (A.topic, len(payload)) for each in asked)
+    node.hear(event(11, (A, 11), payload=bytes(2 * BYTES_MAX)))
+    assert len(holding.cache) == 1
+
+
+def test_an_event_that_the_door_forgot_is_held_once() -> None:
+    node = Node(replace(Params.live(), cache=2), A)
+    node.node.seen = Seen(1)
+    for n in (1, 1, 2, 3, 1, 4, 5, 6, *range(7, 40)):
+        node.hear(event(n, (A, n)))
+    assert len(node.recovery.holding.cache) == 2
+    assert len(node.recovery.holding.stored or ()) == 20

@@ -14,6 +14,8 @@ from gossamer.protocols.recovery.params import Params
 
 STORED = 10
 "So many times as many events are known to be in the store as are in the cache."
+BYTES_MAX = 32 << 20
+"Payloads in the cache: where events are large, fewer of them."
 
 
 class Holding:
@@ -23,14 +25,26 @@ class Holding:
         self.node = node
         self.cache: Cache[tuple[Carried, int]] = Cache(params.cache, queue(node, params))
         "Events, and when they came."
+        self.size = 0
         self.stored: Cache[tuple[Topic, int]] | None = Cache(STORED * params.cache) if params.store else None
 
     def keep(self, carried: Carried, ours: bool) -> None:
         event = carried.event
+        if event.id in self.cache:
+            return  # it is news once more where a cache remembers for longer than the door does
+        self.size += len(event.payload)
         gone = self.cache.put(event.id, (event.tags, (carried, self.node.now_us)), ours)
-        if gone is not None and self.stored is not None:
-            tags, (left, _) = self.cache.last
-            self.stored.put(gone, (tags, (left.event.topic, len(left.event.payload))))
+        if gone is not None:
+            self._leave(gone)
+        while self.size > BYTES_MAX and len(self.cache) > 1:
+            self._leave(self.cache.drop())
+
+    def _leave(self, gone: EventId) -> None:
+        tags, (left, _) = self.cache.last
+        size = len(left.event.payload)
+        self.size -= size
+        if self.stored is not None and gone not in self.stored:
+            self.stored.put(gone, (tags, (left.event.topic, size)))
 
     def get(self, event_id: EventId) -> Carried | None:
         found = self.cache.get(event_id)

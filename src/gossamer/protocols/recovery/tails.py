@@ -28,8 +28,8 @@ HEARSAY_MAX = 16
 LATEST_PER_S = 50
 "Such messages of one peer that are heard."
 CLAIMED_PER_S, CLAIMED_BURST = 200, 4000
-"""Places one peer is believed to have filled, on its word alone: it may be nobody's publisher. In a minute, as long as a
-loss is asked for, it cannot claim as many as are remembered, and so push out what others lost."""
+"""Places one peer is believed to have filled, on its word alone: it may be nobody's publisher. In a minute, as long as
+a loss is asked for, it cannot claim as many as are remembered, and so push out what others lost."""
 NEW_LIFE = 100
 "What it takes of these to be followed from now on."
 
