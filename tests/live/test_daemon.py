@@ -20,6 +20,8 @@ from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.reloading import merged, take_over
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.testing import Network
 from gossamer.wire.segment import SegmentReader
@@ -63,6 +65,27 @@ def test_new_parameters_hold_for_communities_joined_before_and_after() -> None:
             assert spread.params_of(".special") == special
 
     alone(test)
+
+
+@pytest.mark.parametrize("spread", ["camcast", "dispatch"])
+def test_new_ways_of_recovery_hold_for_all_topics_and_leave_alone_who_does_without(spread: str) -> None:
+    def test(node: Node) -> None:
+        recover, subscriptions = recovery_of(node), node.station.readers.subscriptions
+        subscriptions.add(".careful", recover=False)
+        subscriptions.add(".careful")
+        subscriptions.add(".careless", recover=False)
+        assert node.station.machine.patterns(".careful", {})
+        for method in ("push", "none"):
+            take_over(node, replace(node.config, recovery=replace(RecoveryParams.live(), method=method)))
+            methods = [recover.params_of(topic).method for topic in (".", ".careful", ".careless", ".later")]
+            assert methods == [method, method, "none", method]
+        assert not node.station.machine.patterns(".careful", {})
+
+    alone(test, spread=spread)
+
+
+def recovery_of(node: Node) -> Recovery:
+    return next(layer for layer in node.station.machine.layers if isinstance(layer, Recovery))
 
 
 def test_topics_are_subscribed_and_left() -> None:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import StopPublishing, Tune
-from gossamer.core.topics import topic
+from gossamer.core.topics import ROOT, topic
 from gossamer.live.config import Config, changes
 from gossamer.live.node import Node
 from gossamer.live.requests import Requests
@@ -80,7 +80,7 @@ def _params(station: Station, old: Config, new: Config) -> None:
 
 def _recovery(station: Station, old: Config, new: Config) -> None:
     subscriptions = station.readers.subscriptions
-    for name in dict.fromkeys((*station.machine.interest.mine(), *subscriptions.careless)):
+    for name in dict.fromkeys((ROOT, *station.machine.interest.mine(), *subscriptions.careless)):
         station.driver.feed(Tune(name, subscriptions.recovery_of(name)))
 
 

@@ -41,7 +41,3 @@ class Retrieval:
                 if self.bodies.get(event_id) is None:
                     self.bodies.add(event_id, leaf, sealed)
                 self.driver.feed(Fetched(wanted.peer, (event,)))  # at once: its bytes may give way to the next one's
-
-    def close(self) -> None:
-        for search in self.searches:
-            search.cancel()

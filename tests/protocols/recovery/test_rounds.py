@@ -218,3 +218,13 @@ def test_who_does_like_the_network_again_does_so_when_the_network_changes() -> N
     node.take(Tune(A.topic, params("combined")))
     node.recovery.params = lambda topic: params("push")
     assert node.recovery.params_of(A.topic).method == "push"
+
+
+def test_rounds_that_no_topic_asks_for_any_more_end() -> None:
+    node = Node(params("push"), A, ways=WAYS)
+    node.wait(10 * T)
+    assert node.timers
+    node.recovery.params = lambda topic: params("combined")
+    node.take(Tune(A.topic, params("combined")))
+    node.wait(10 * T)
+    assert not node.timers

@@ -4,7 +4,7 @@ Rounds lie on a grid, so that a timer need not run while there is nothing to say
 the same rounds. Topics with the same parameters share their rounds.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import islice
 
 from msgspec import Struct
@@ -84,10 +84,20 @@ class Rounds:
 
     def open(self) -> None:
         """Those who push gossip from the beginning, and whatever happens."""
-        for topic in (ROOT, *(pattern.topic for pattern in self.ground.known())):
+        for topic in self.topics():
             regime = self.regime(topic)
             if regime.params.method == "push" and regime.due_us is None:
                 self.wait(regime)
+
+    def topics(self) -> Iterator[Topic]:
+        """Whatever this node could tell about."""
+        yield ROOT
+        for pattern in self.ground.known():
+            yield pattern.topic
+
+    def pushes(self, regime: Regime) -> bool:
+        """Whether there is a topic of which it tells without being asked; parameters may have changed."""
+        return regime.params.method == "push" and any(self.regime(topic) is regime for topic in self.topics())
 
     def noticed(self, pattern: Pattern) -> None:
         """A loss: the next round is about it, and a slow regime makes haste."""
@@ -126,7 +136,7 @@ class Rounds:
         if params.adaptive:
             regime.interval_us = rules.next_interval(regime.interval_us, params.interval_us, busy)
         regime.due_us = None
-        if params.method == "push" or any(self.concerns(regime, each) for each in self.noticing.lost.by_pattern):
+        if self.pushes(regime) or any(self.concerns(regime, each) for each in self.noticing.lost.by_pattern):
             self.wait(regime)
 
     def on_hurry(self, timer: Hurry) -> None:
