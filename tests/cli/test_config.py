@@ -103,6 +103,23 @@ def test_keys_that_are_missing_or_anothers_or_do_not_allow_it_are_told(file: Pat
     )
 
 
+def test_a_dispatcher_says_so_and_its_grant_must_cover_the_community(file: Path, tmp_path: Path) -> None:
+    dispatching = ("--set", "spread=dispatch", "--set", "faults.loss=0.3")
+    said = gossamer("config", "check", file, *dispatching)
+    assert "publishes on .soccer.italy, dispatches by content for all of ., loses 30% of what it hears" in said.stdout
+    net = Network(tmp_path / "net")
+    net.grant("node-9", [".soccer"], [".soccer"])
+    said = gossamer("config", "check", file, *dispatching, "--set", f"keys={net.folder_of('node-9')}", "--set", "name=")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert said.stderr.startswith("gossamer: community names ., which the grant in ")
+
+
+def test_a_dispatcher_has_no_topics_outside_its_community(file: Path) -> None:
+    said = gossamer("config", "check", file, "--set", "spread=dispatch", "--set", "community=.stocks")
+    assert said.exit_code == 2
+    assert "subscribe names .soccer, which does not lie below .stocks, as community says" in said.stderr
+
+
 def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:
     said = gossamer("config", "check", file, "--set", "bind")
     assert (said.exit_code, said.stderr) == (

@@ -3,12 +3,15 @@
 import asyncio
 import contextlib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gossamer import Delivery
 from gossamer.core.errors import Misuse
 from gossamer.live.inbox import Inbox
+from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.parts.tree import Tree
 from gossamer.protocols.dispatch.layer import Dispatch
@@ -155,3 +158,19 @@ def test_topics_outside_the_community_are_refused_with_a_word() -> None:
                 await nodes[0].publish(".weather", "rain")
 
     asyncio.run(scenario())
+
+
+def test_a_node_that_is_not_granted_the_community_or_what_it_subscribes_to_does_not_start(tmp_path: Path) -> None:
+    keys = Keys.init(tmp_path / "net")
+    keys.grant("narrow", publish=[".stocks"], subscribe=[".stocks"])
+
+    async def start(**settings: Any) -> None:
+        async with Node(keys=keys.folder_of("narrow"), bind="127.0.0.1:0", **settings):
+            pytest.fail("it started")
+
+    with pytest.raises(
+        Misuse, match=r"^community: the grant of narrow does not let it subscribe to \.: `gossamer keys "
+    ):
+        asyncio.run(start(spread="dispatch", subscribe=[".stocks"]))
+    with pytest.raises(Misuse, match=r"^subscribe: the grant of narrow does not let it subscribe to \.weather: "):
+        asyncio.run(start(subscribe=[".stocks", ".weather"]))

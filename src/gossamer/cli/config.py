@@ -78,12 +78,16 @@ def settings_of(settings: tuple[str, ...]) -> dict[str, str]:
 def granted_name(config: Config) -> str:
     """The node's name, once its keys are found to be its own and to allow what it would do."""
     trust = load_trust(config)
-    wishes: tuple[tuple[Act, tuple[str, ...]], ...] = (("subscribe", config.subscribe), ("publish", config.publish))
-    for act, topics in wishes:
+    wishes: tuple[tuple[str, Act, tuple[str, ...]], ...] = (
+        ("subscribe", "subscribe", config.subscribe),
+        ("publish", "publish", config.publish),
+        ("community", "subscribe", (config.community,) if config.spread == "dispatch" else ()),
+    )
+    for field, act, topics in wishes:
         for topic in topics:
             if not trust.may(peer_of(trust.name), act, topic, time.time()):
                 raise Misuse(
-                    f"{act} names {topic}, which the grant in {config.keys} does not cover: "
+                    f"{field} names {topic}, which the grant in {config.keys} does not cover: "
                     f"make one with `gossamer keys grant NET --node {trust.name} --{act} {topic}`"
                 )
     return trust.name
@@ -97,6 +101,8 @@ def outlook(config: Config) -> str:
         f"joins through {', '.join(config.seeds)}" if config.seeds else "waits for others (no seeds)",
         f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
         f"publishes on {', '.join(config.publish)}" if config.publish else "",
+        f"dispatches by content for all of {config.community}" if config.spread == "dispatch" else "",
+        f"loses {config.faults.loss:.0%} of what it hears, on purpose" if config.faults.loss else "",
         spooling(config.spool),
         tracing(config.trace),
         "serves no metrics" if config.metrics.bind == "off" else f"serves metrics at {config.metrics.bind}",

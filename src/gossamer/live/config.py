@@ -132,6 +132,8 @@ class Config(Struct, frozen=True, kw_only=True):
             for each in getattr(self, field):
                 with about(field):
                     topic(each)
+        if self.spread == "dispatch":
+            self._check_community()
 
     def _check_names(self) -> None:
         if not self.name and self.keys is None:
@@ -140,6 +142,13 @@ class Config(Struct, frozen=True, kw_only=True):
             said = getattr(self, field)
             if (said or field == "network") and not NAME.fullmatch(said):
                 raise Misuse(f"{field} must be up to 64 letters, digits, '.', '_' or '-', not {said!r}")
+
+    def _check_community(self) -> None:
+        order, community = self.hierarchy.order(), topic(self.community)
+        for field in ("subscribe", "publish"):
+            for each in getattr(self, field):
+                if not order.includes(community, topic(each)):
+                    raise Misuse(f"{field} names {each}, which does not lie below {community}, as community says")
 
     def _check_addresses(self) -> None:
         check_address("bind", self.bind)

@@ -19,6 +19,7 @@ from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.live.config import Config, load
+from gossamer.live.config_tables import about
 from gossamer.live.inbox import Inbox
 from gossamer.live.metrics import Metrics
 from gossamer.live.serving import Serving
@@ -86,6 +87,7 @@ class Node:
             self.trust = load_trust(self.config)
             self._spool = await open_spool(self.config)
             self.station = Station(self.config, self.trust, self._spool, self.metrics, self._transport)
+            self._check_wishes()
             self.station.office.clients = Serving(self, self.config.limits.clients_max)
             self.address = await self.station.listen()
             await self.station.begin()
@@ -180,6 +182,15 @@ class Node:
     def _check_up(self, wish: str) -> None:
         if self.state != "up":
             raise TransportDown(f"this node is {self.state}: {wish} between its start and its close")
+
+    def _check_wishes(self) -> None:
+        """Nobody would let a node in that asks for more than its grant covers, and nobody would tell it."""
+        for name in self.config.subscribe:
+            with about("subscribe"):
+                self.check_granted("subscribe", topics.topic(name))
+        if self.config.spread == "dispatch":
+            with about("community"):
+                self.check_granted("subscribe", topics.topic(self.config.community))
 
     def check_granted(self, act: Act, topic: topics.Topic) -> None:
         """Misuse unless this node's own grant covers it, and its network reaches there."""
