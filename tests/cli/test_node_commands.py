@@ -68,6 +68,15 @@ def test_what_is_no_text_or_would_steer_a_terminal_is_shown_as_base64(
     assert [each["payload_base64"] for each in two.events(".binary", 2, "--ordered")] == ["AP8K", "G1sySg=="]
 
 
+def test_attributes_are_shown_in_any_script_but_do_not_steer_a_terminal(pair: tuple[Daemon, Daemon]) -> None:
+    one, two = pair
+    one.publish(".odd", "x", "--attribute", "größe=日本", "--attribute", "\x1b[31m=\x1b[2J", "--attribute", "far=1e400")
+    read = gossamer("subscribe", ".odd", "--node", two.address, "--from-start", "--count", 1)
+    assert read.stdout == '.odd  x  größe="日本"  "\\u001b[31m"="\\u001b[2J"  far=Infinity\n'
+    (told,) = two.events(".odd", 1)
+    assert told["attributes"] == {"größe": "日本", "\x1b[31m": "\x1b[2J", "far": None}
+
+
 def test_the_same_key_is_the_same_event(pair: tuple[Daemon, Daemon]) -> None:
     ids = [gossamer("publish", ".keyed", "goal", "--key", "g1", "--node", pair[0].address, "--json") for _ in range(2)]
     assert ids[0].stdout == ids[1].stdout != ""

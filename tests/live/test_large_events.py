@@ -101,13 +101,16 @@ def test_a_node_may_set_itself_a_lower_limit() -> None:
     asyncio.run(scenario())
 
 
-BAD_ATTRIBUTES: list[tuple[dict[str, Any], str]] = [
+BAD_ATTRIBUTES: list[tuple[Any, str]] = [
     ({"x": "y" * 66_000}, "64 KiB of attributes"),
     ({str(number): number for number in range(65)}, "at most 64 attributes"),
     ({"x" * 129: 1}, "1 to 128 letters"),
     ({"": 1}, "1 to 128 letters"),
     ({"x": 2**63}, "does not fit 64 bits"),
     ({"x": [1]}, "use str, int, float or bool"),
+    ({"x": "\ud800"}, "letters that UTF-8 cannot write"),
+    ({"\ud800": 1}, "letters that UTF-8 cannot write"),
+    ([1], "a dictionary like"),
 ]
 
 

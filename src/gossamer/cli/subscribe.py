@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import math
 import os
 import select
 import signal
@@ -19,6 +20,7 @@ from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
 from gossamer.core.errors import TransportDown
+from gossamer.core.events import Attribute
 from gossamer.core.topics import Topic, topic
 from gossamer.live.client import Reader
 from gossamer.live.daemon import run
@@ -190,7 +192,7 @@ class Printer:
 def as_line(event: Delivery) -> str:
     text = as_text(event.payload)
     said = text if text is not None else f"base64:{base64.b64encode(event.payload).decode()}"
-    attributes = "".join(f"  {name}={json.dumps(value)}" for name, value in event.attributes.items())
+    attributes = "".join(f"  {as_name(name)}={as_value(value)}" for name, value in event.attributes.items())
     return f"{event.topic}  {said}{attributes}"
 
 
@@ -200,13 +202,27 @@ def as_object(event: Delivery) -> dict[str, Any]:
     return {
         "topic": event.topic,
         **payload,
-        "attributes": event.attributes,
+        "attributes": {name: in_json(value) for name, value in event.attributes.items()},
         "id": spelled(event.id),
         "published": datetime.fromtimestamp(event.published_us / 1e6, UTC).isoformat(timespec="microseconds"),
         "hops": event.hops,
         "place": event.place,
         "redelivered": event.redelivered,
     }
+
+
+def as_name(name: str) -> str:
+    """An attribute's name, in quotes if it would steer a terminal."""
+    return name if name.isprintable() else json.dumps(name)
+
+
+def as_value(value: Attribute) -> str:
+    return json.dumps(value, ensure_ascii=not str(value).isprintable())
+
+
+def in_json(value: Attribute) -> Attribute | None:
+    """JSON has no word for what is infinite or no number."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def as_text(payload: bytes) -> str | None:

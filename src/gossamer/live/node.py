@@ -241,6 +241,8 @@ def filter_of(where: str) -> "Filter | None":
 
 def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribute]:
     """Attributes as they may travel; says what is wrong with others."""
+    if not isinstance(attributes, Mapping | None):
+        raise Misuse(f"attributes are a dictionary like {{'minute': 88}}, not {type(attributes).__name__}")
     for name, value in (attributes or {}).items():
         if not isinstance(name, str) or not 0 < len(name) <= 128:
             raise Misuse(f"an attribute's name is text of 1 to 128 letters, not {name!r}")
@@ -248,6 +250,16 @@ def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribut
             raise Misuse(f"attribute {name} is {type(value).__name__}: use str, int, float or bool")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise Misuse(f"attribute {name} does not fit 64 bits: use text")
+        if not (is_utf8(name) and is_utf8(value)):
+            raise Misuse(f"attribute {name!r} has letters that UTF-8 cannot write: put it into the payload as bytes")
     if attributes and len(attributes) > 64:
         raise Misuse(f"an event has at most 64 attributes, not {len(attributes)}: put them into the payload")
     return attributes or {}
+
+
+def is_utf8(value: Attribute) -> bool:
+    """Half a surrogate pair is a letter to Python, and to nobody else."""
+    try:
+        return str(value).isascii() or bool(str(value).encode())
+    except UnicodeEncodeError:
+        return False
