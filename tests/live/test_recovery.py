@@ -43,11 +43,21 @@ class Pair:
             async with self.publisher.subscribe(".a"), self.reader.subscribe(".a", recover=self.recover) as inbox:
                 assert await self.reader.joined(".a")
                 assert await self.publisher.joined(".a")
+                await self.meet(inbox)
                 for number in range(events):
                     await self.publisher.publish(".a", str(number))
                 if self.recovers:
                     return await everything(inbox, events)
                 return await self.leftovers(network, inbox)
+
+    async def meet(self, inbox: Inbox) -> None:
+        """One event arrives for sure: nobody misses what was published before the first it heard."""
+        hearing = self.reader.station.hearing
+        losing, hearing.losing = hearing.losing, None
+        await self.publisher.publish(".a", "-1")
+        async with asyncio.timeout(60.0):
+            assert isinstance(await anext(inbox), Delivery)
+        hearing.losing = losing
 
     @property
     def recovers(self) -> bool:
