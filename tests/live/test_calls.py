@@ -23,7 +23,7 @@ class Brusque:
     def answer(self, channel: Channel) -> "Brusque":
         self.calls += 1
         record = OpenTrust("brusque").record([WHERE], 1)
-        channel.write(hello_frame(Hello(1, 1, "default", "node", record)))
+        channel.write(hello_frame(Hello(1, 1, "default", "node", record, spread="camcast")))
         channel.close()
         return self
 

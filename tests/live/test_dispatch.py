@@ -174,3 +174,34 @@ def test_a_node_that_is_not_granted_the_community_or_what_it_subscribes_to_does_
         asyncio.run(start(spread="dispatch", subscribe=[".stocks"]))
     with pytest.raises(Misuse, match=r"^subscribe: the grant of narrow does not let it subscribe to \.weather: "):
         asyncio.run(start(subscribe=[".stocks", ".weather"]))
+
+
+def test_filtered_events_come_in_order_without_waiting_for_those_that_never_come() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 2)
+            async with nodes[0].subscribe(".a", where="n > 100", ordered=True) as inbox:
+                await knows(nodes, 1)
+                for number in (101, 1, 102, 2, 103, 104):
+                    await nodes[1].publish(".a", str(number), attributes={"n": number})
+                items = [await anext(inbox) for _ in range(4)]
+            assert [item.payload for item in items if isinstance(item, Delivery)] == [b"101", b"102", b"103", b"104"]
+            lone = await network.node("lone", spread="dispatch", dispatch=HASTY, recovery={"method": "none"})
+            with pytest.raises(Misuse, match="order needs the counts of recovery"):
+                lone.subscribe(".a", where="n > 100", ordered=True)
+
+    asyncio.run(scenario())
+
+
+def test_nodes_of_different_spreads_turn_each_other_away_and_say_why(caplog: pytest.LogCaptureFixture) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            first = await network.node("first", spread="dispatch", dispatch=HASTY)
+            other = await network.node("other")
+            await until(lambda: "all nodes must have the same" in caplog.text)
+            assert first.metrics.links == other.metrics.links == 0
+
+    with caplog.at_level("INFO", "gossamer"):
+        asyncio.run(scenario())
+    assert "'dispatch below .'" in caplog.text
+    assert "'camcast'" in caplog.text

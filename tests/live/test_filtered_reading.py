@@ -94,7 +94,7 @@ def test_a_filter_that_is_none_is_said_in_words_before_anything_is_subscribed() 
                 node.subscribe(".stocks", where="price >")
             with pytest.raises(Misuse, match="in words like 'price > 100', not int"):
                 node.subscribe(".stocks", where=100)  # type: ignore[arg-type]
-            assert node.station.readers.subscribed == {}
+            assert node.station.readers.subscriptions.readers == {}
 
     asyncio.run(scenario())
 
@@ -299,7 +299,7 @@ def test_a_client_s_filter_is_checked_at_the_client_and_at_its_node() -> None:
                 async with reader:
                     with pytest.raises(Misuse, match="character 8"):
                         await take(reader, 1)
-                assert node.station.readers.subscribed == {}
+                assert node.station.readers.subscriptions.readers == {}
 
     asyncio.run(scenario())
 

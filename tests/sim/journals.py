@@ -47,7 +47,8 @@ class Scribe(Watcher):
         def spell(topic: Topic) -> str:
             return self.spelled.setdefault(me, {}).setdefault(topic, topic[::-1])
 
-        return dynamic_node(me, 9, Hierarchy(PARENTS), SETTINGS.of, SETTINGS.scamp, spell=spell, recovery=SETTINGS.recovery_of)
+        order, recovery = Hierarchy(PARENTS), SETTINGS.recovery_of
+        return dynamic_node(me, 9, order, SETTINGS.of, SETTINGS.scamp, spell=spell, recovery=recovery)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         spelled = self.spelled.pop(peer, {})

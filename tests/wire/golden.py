@@ -25,8 +25,10 @@ from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.wire.frame import Copy, Hello, PackCopy
 from gossamer.wire.proof import Proof
 
-HELLO = Hello(1, 1, "default", "node", b"record", 7)
-HELLO_FRAME = bytes.fromhex("0000001b 01 0196 01 01") + b"\xa7default" + b"\xa4node" + b"\xc4\x06record" + b"\x07"
+HELLO = Hello(1, 1, "default", "node", b"record", 7, "camcast")
+HELLO_FRAME = (
+    bytes.fromhex("00000023 01 0197 01 01") + b"\xa7default\xa4node" + b"\xc4\x06record" + b"\x07" + b"\xa7camcast"
+)
 
 EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4, (Tag(9, 5),))
 HEAD = (

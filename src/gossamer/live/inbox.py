@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.ordering import Order
@@ -49,6 +50,7 @@ class Inbox:
         offered: int = 0,
         ordered: bool = False,
         recover: bool = True,
+        counted: Pattern | None = None,
         items_max: int = 1000,
         bytes_max: int = 64 << 20,
         gave: Callable[[Delivery | Gap], None] | None = None,
@@ -66,7 +68,7 @@ class Inbox:
         self.size = 0
         self.spills = 0
         self.lost = 0
-        self.order = Order() if ordered else None
+        self.order = Order(counted=counted) if ordered else None
         self.handed = 0
         "The highest place given to the reader."
         self._offered_before = offered

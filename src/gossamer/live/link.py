@@ -143,6 +143,8 @@ class Link:
         self.version = agree((OLDEST, VERSION), (hello.oldest, hello.newest))
         if hello.network != ours.network:
             raise PeerFault(f"it belongs to the network {hello.network!r}, we to {ours.network!r}")
+        if hello.role == ours.role == "node" and hello.spread != ours.spread:
+            raise PeerFault(f"its spread is {hello.spread!r}, ours {ours.spread!r}: all nodes must have the same")
         if hello.role not in ROLES:
             raise PeerFault(f"it is a {hello.role!r}, and nobody here knows what that is")
         record = self.board.admit(hello)

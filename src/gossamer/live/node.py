@@ -165,7 +165,14 @@ class Node:
         self.check_granted("subscribe", wide)
         if name and self._spool is None:
             raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
+        if ordered and filter is not None and self.station.readers.subscriptions.inside and not self._recovers(wide):
+            raise Misuse(
+                f"where filters run inside the network, order needs the counts of recovery: set a method for {wide}"
+            )
         return self.station.readers.open(wide, filter, name, from_start, ordered, recover)
+
+    def _recovers(self, topic: topics.Topic) -> bool:
+        return self.config.recovery_of(topic).method != "none"
 
     async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
         """Waits until this node has found its place among the topic's members; False: not within this time."""

@@ -44,12 +44,14 @@ class Office:
         self.driver, self.trust, self.codec, self.metrics = driver, trust, codec, metrics
         self.met: Callable[[Peer, bytes], None] = lambda peer, record: None
         "Told the record of every peer that took our call: where it says it is, it is."
+        self.spread = ""
+        "How this node's events travel."
         self.own = b""
         "This node's own record."
         self.contacted: Callable[[Peer], None] = lambda peer: None
 
     def hello(self) -> Hello:
-        return Hello(OLDEST, VERSION, self.network, self.role, self.own, self.trust.revocations()[0])
+        return Hello(OLDEST, VERSION, self.network, self.role, self.own, self.trust.revocations()[0], self.spread)
 
     def admit(self, hello: Hello) -> Record:
         """Whoever calls. A client may have the name and keys of a node, but takes no calls: its record is no address,

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TypeAlias
 
 from gossamer.core.ids import Peer
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 from gossamer.live.deliveries import Delivery, Gap
 
@@ -20,8 +21,10 @@ Stream: TypeAlias = tuple[Peer, int, Topic]
 class Order:
     """Puts items into order. Time is given, never asked."""
 
-    def __init__(self, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, patience_s: float = PATIENCE_S, counted: Pattern | None = None) -> None:
         self.patience_s = patience_s
+        self.counted = counted
+        "A pattern that only some events of a topic match, where no others come: their place among these counts."
         self.next: dict[Stream, int] = {}
         self.held: dict[Stream, dict[int, tuple[float, Delivery]]] = {}
         self.count = 0
@@ -30,17 +33,16 @@ class Order:
 
     def offer(self, item: Delivery | Gap, now_s: float) -> Iterator[Delivery | Gap]:
         """What may be read now that this item has come."""
-        if isinstance(item, Gap) or item.ordinal == 0:
+        if isinstance(item, Gap):
             yield item
             return
-        stream = (item.id.publisher, item.id.incarnation, item.topic)
-        expected = self.next.get(stream, 1)
-        if item.ordinal < expected:
-            yield item  # its place was given up already: better late than never
+        stream, ordinal = self._spot(item)
+        if ordinal == 0 or ordinal < self.next.get(stream, 1):
+            yield item  # it has no place, or that was given up already: better late than never
             return
         waiting = self.held.setdefault(stream, {})
-        if item.ordinal not in waiting:
-            waiting[item.ordinal] = (now_s, item)
+        if ordinal not in waiting:
+            waiting[ordinal] = (now_s, item)
             self.count += 1
         yield from self._in_order(stream)
         if self.count > HELD_MAX:
@@ -48,14 +50,22 @@ class Order:
 
     def pass_over(self, item: Delivery) -> Iterator[Delivery | Gap]:
         """What may be read now that this one has come, which the reader does not want."""
-        stream = (item.id.publisher, item.id.incarnation, item.topic)
-        if item.ordinal < self.next.get(stream, 1):
+        stream, ordinal = self._spot(item)
+        if ordinal < self.next.get(stream, 1):
             return
         passed = self.passed.setdefault(stream, {})
-        passed[item.ordinal] = None
+        passed[ordinal] = None
         if len(passed) > PASSED_MAX and stream not in self.held:
             self.next[stream] = min(passed)
         yield from self._in_order(stream)
+
+    def _spot(self, item: Delivery) -> tuple[Stream, int]:
+        """Which stream an event belongs to, and its number there; 0: it has none."""
+        if self.counted is None:
+            return (item.id.publisher, item.id.incarnation, item.topic), item.ordinal
+        signature = self.counted.signature
+        number = next((tag.sequence for tag in item.tags if tag.pattern == signature), 0)
+        return (item.id.publisher, item.id.incarnation, self.counted.topic), number
 
     def _in_order(self, stream: Stream) -> Iterator[Delivery | Gap]:
         waiting, passed = self.held.get(stream, {}), self.passed.get(stream, {})

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from gossamer.core.machine import Deliver, Missing
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.audience import Audience
 from gossamer.live.bodies import Bodies, Body
@@ -92,6 +93,7 @@ class Readers:
             after=self.spool.first_place - 1 if from_start and self.spool is not None else None,
             ordered=ordered,
             recover=recover,
+            counted=Pattern(topic, filter.text) if filter is not None and self.subscriptions.inside else None,
             items_max=self.items_max,
             bytes_max=self.bytes_max,
             gave=lambda item: self._gave(topic, item),

@@ -95,6 +95,7 @@ class Station:
             self.me, self.machine, self.clock, self.codec, self.carriers, self.bodies, metrics, self.recorder
         )
         self.office = Office(config.network, "node", self.driver, trust, self.codec, metrics)
+        self.office.spread = config.design.title
         self.transport = make_transport(trust)
         self.transport.handshake_s = config.timeouts.handshake_s
         self.board = self._switchboard()

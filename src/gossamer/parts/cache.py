@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
 
-TAGS_MAX = 256
+TAGS_MAX = 32
 "Tags an event is found by; further ones only its publisher counts."
 
 Item = TypeVar("Item")

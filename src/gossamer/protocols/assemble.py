@@ -127,6 +127,11 @@ class Design(Struct, frozen=True, kw_only=True):
     "Where events are dispatched by content: the topic of which every node is a member."
 
     @property
+    def title(self) -> str:
+        """What two nodes must have in common to understand each other."""
+        return self.spread if self.spread == "camcast" else f"{self.spread} below {self.community}"
+
+    @property
     def messages(self) -> tuple[type[Struct], ...]:
         """What such a node hears: the types its codec must speak."""
         return DYNAMIC_MESSAGES if self.spread == "camcast" else DISPATCH_MESSAGES

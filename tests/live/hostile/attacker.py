@@ -71,7 +71,7 @@ class Attacker:
 
     def hello(self, **changes: Any) -> Hello:
         record = changes.pop("record", None)
-        made = Hello(1, 1, "default", "node", self.record() if record is None else record)
+        made = Hello(1, 1, "default", "node", self.record() if record is None else record, 0, "camcast")
         return msgspec.structs.replace(made, **changes)
 
     async def greet(self, **changes: Any) -> "Attacker":

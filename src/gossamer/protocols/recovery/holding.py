@@ -12,6 +12,8 @@ from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.params import Params
 
+STORED_TAGS = 8
+"Patterns by which an event in the store can be asked for."
 STORED = 10
 "So many times as many events are known to be in the store as are in the cache."
 BYTES_MAX = 32 << 20
@@ -44,7 +46,7 @@ class Holding:
         size = len(left.event.payload)
         self.size -= size
         if self.stored is not None and gone not in self.stored:
-            self.stored.put(gone, (tags, (left.event.topic, size)))
+            self.stored.put(gone, (tags[:STORED_TAGS], (left.event.topic, size)))
 
     def get(self, event_id: EventId) -> Carried | None:
         found = self.cache.get(event_id)
