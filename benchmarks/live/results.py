@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from benchmarks.bench import Bar
-from benchmarks.live.systems import GOSSAMER, UNSPOOLED
+from benchmarks.live.systems import GOSSAMER, PLAIN, UNSPOOLED
 from benchmarks.measure import Span, ratio, span
 
 BAR_SIZE = 64
@@ -170,7 +170,7 @@ def is_ours(system: str) -> bool:
 def bars(found: Sequence[Cell], compared: Sequence[Ratio]) -> Iterator[Bar]:
     """With keys and signatures, batches forming: with the spool, and without."""
     case = f"{BAR_SIZE} B to {BAR_SUBSCRIBERS} subscribers"
-    for name in (GOSSAMER, UNSPOOLED):
+    for name in (GOSSAMER, UNSPOOLED, PLAIN):
         here = [(name, BAR_SIZE, BAR_SUBSCRIBERS)]
         copy = [each.cpu_us_per_copy for each in found if (each.system, each.size, each.subscribers) in here]
         beside = [

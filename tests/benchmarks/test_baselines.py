@@ -100,7 +100,7 @@ def test_a_quick_run_at_tiny_sizes_writes_a_whole_result(tmp_path: Path) -> None
     assert said["machines"]["processes"] == 1110
     assert said["machines"]["us_per_step"]["median"] > 0
     assert {"cpu", "cores", "python", "numpy", "numba"} <= set(said["machine"])
-    assert [bar["met"] for bar in said["bars"]] == [None] * 5  # none of them is about sizes like these
+    assert [bar["met"] for bar in said["bars"]] == [None] * 6  # none of them is about sizes like these
     told = (tmp_path / "bench.md").read_text()
     assert "| 300 |" in told
     assert "NOT met" not in told

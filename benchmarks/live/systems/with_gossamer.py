@@ -1,6 +1,7 @@
 """Gossamer: every process is a node, all are members of one topic, and there is nobody in the middle.
 
-Three variants: as one would run it (TLS, signatures, spool on disk), without the spool, and without keys as well.
+Four variants: as one would run it (TLS, signatures, recovery, spool on disk), without the spool, without recovery as
+well, and without keys as well.
 """
 
 from collections import deque
@@ -17,6 +18,7 @@ from gossamer.live.daemon import calm_collector, run
 from gossamer.live.deliveries import Delivery
 from gossamer.live.keys.network import Network
 from gossamer.live.node import Node
+from gossamer.protocols.recovery.params import Params as Recovery
 
 TOPIC = ".bench"
 UNDER_WAY = 1024
@@ -43,6 +45,7 @@ class Streaming:
 class Gossamer(System):
     keys = True
     spool = True
+    recovery = True
 
     def prepare(self, net: Net) -> None:
         if self.keys:
@@ -73,6 +76,7 @@ class Gossamer(System):
             # Without a spool a reader has nowhere to wait but here: it gets room for all that can be under way.
             limits=Limits() if self.spool else Limits(inbox_items=2 * WINDOW),
             metrics=MetricsConfig(bind="off"),
+            recovery=Recovery.live() if self.recovery else Recovery(method="none"),
         )
 
 
@@ -80,7 +84,11 @@ class Unspooled(Gossamer):
     spool = False
 
 
-class Open(Unspooled):
+class Plain(Unspooled):
+    recovery = False
+
+
+class Open(Plain):
     keys = False
 
 
