@@ -37,9 +37,7 @@ SYSTEMS = {
     GOSSAMER: Entry("with_gossamer:Gossamer", "TLS, signed, spooled, recovery", {"gossamer.live.node": "gossamer"}),
     UNSPOOLED: Entry("with_gossamer:Unspooled", "TLS, signed, recovery, no spool", {"gossamer.live.node": "gossamer"}),
     PLAIN: Entry("with_gossamer:Plain", "TLS, signed; no spool, no recovery", {"gossamer.live.node": "gossamer"}),
-    OPEN: Entry(
-        "with_gossamer:Open", "no keys, spool or recovery: loopback only", {"gossamer.live.node": "gossamer"}
-    ),
+    OPEN: Entry("with_gossamer:Open", "no keys, spool or recovery: loopback only", {"gossamer.live.node": "gossamer"}),
     "zenoh": Entry("with_zenoh:Zenoh", "peers, plain TCP, congestion BLOCK", {"zenoh": "eclipse-zenoh"}),
     "nats": Entry("with_nats:Nats", "nats-py on uvloop, plain TCP", {"nats": "nats-py"}, "nats-server"),
     "zmq": Entry("with_zmq:Zmq", "pyzmq PUB/SUB, plain TCP, HWM 0", {"zmq": "pyzmq"}),
