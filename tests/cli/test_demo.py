@@ -173,7 +173,8 @@ def test_the_demo_kills_some_of_a_real_network_and_proves_that_nobody_else_misse
     assert (ran.code, ran.stderr) == (0, ""), ran
     told = json.loads((tmp_path / "network" / "demo.json").read_bytes())
     plan, happened = told["plan"], [each["what"] for each in told["happened"]]
-    assert happened[3].startswith("2 killed with SIGKILL: ")
+    assert happened[3] == "every link loses 10 % of what it carries, and has from the start"
+    assert happened[4].startswith("2 killed with SIGKILL: ")
     assert happened[-1] == "10 left in good order"
     verdict = json.loads((tmp_path / "verdict.json").read_bytes())
     assert (verdict["events"], verdict["nodes"], verdict["lives"], verdict["silenced"]) == (30, 11, 12, 2)

@@ -91,7 +91,14 @@ def findings(verdict: Verdict, out: Path) -> list[tuple[bool, str]]:
             if duplicates
             else "no duplicates: no event was delivered twice to the same node",
         ),
+        *([(True, found_again(verdict))] if verdict.recovered or verdict.unfilled else []),
     ]
+
+
+def found_again(verdict: Verdict) -> str:
+    """What recovery did. Without it, these deliveries would be missing."""
+    says = f"{verdict.recovered:,} deliveries had been lost on the way and were found again"
+    return f"{says}; {verdict.unfilled:,} were not" if verdict.unfilled else says
 
 
 def owed(verdict: Verdict, out: Path) -> str:

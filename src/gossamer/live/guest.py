@@ -71,4 +71,5 @@ async def wait_until_taken(node: Node, topic: Topic, patience_s: float) -> None:
     waiting = station.handover.unacked.values()
     if not any(each.told for each in waiting):
         raise TransportDown(f"nobody takes part in {topic} yet, so nobody could take the event: subscribe first")
-    raise TransportDown(f"{len(waiting)} events did not reach enough members of {topic} within {patience_s:g} s")
+    events = "1 event" if len(waiting) == 1 else f"{len(waiting)} events"
+    raise TransportDown(f"{events} did not reach enough members of {topic} within {patience_s:g} s")

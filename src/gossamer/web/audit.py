@@ -33,7 +33,9 @@ def sentence(verdict: Verdict) -> str:
         return "No event was published, so none could be missed."
     if verdict.holds:
         kept = f"All {verdict.expected:,} expected deliveries of {verdict.events:,} events were made"
-        if verdict.missing:
+        if not verdict.expected and verdict.in_doubt:
+            kept = f"No delivery is sure to be owed, all {verdict.in_doubt:,} are in doubt"
+        elif verdict.missing:
             kept = (
                 f"All promised deliveries were made ({verdict.delivered:,} of {verdict.expected:,} expected ones; "
                 f"the publishers of the others were killed{before_anyone(verdict)})"
