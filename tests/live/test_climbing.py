@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 
+from gossamer.live.deliveries import Delivery
 from gossamer.live.node import Node
 from gossamer.protocols.camcast.params import Params
 from gossamer.testing import Network
@@ -45,7 +46,8 @@ class Crowd:
     async def read(self, node: Node, topic: str) -> None:
         async with node.subscribe(topic) as inbox:
             async for item in inbox:
-                self.got[node][item.payload] += 1
+                if isinstance(item, Delivery):
+                    self.got[node][item.payload] += 1
 
     async def until(self, condition, patience_s: float = 60.0) -> None:
         loop = asyncio.get_running_loop()

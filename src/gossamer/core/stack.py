@@ -192,7 +192,7 @@ class Stack:
                     self.seen.add(event_id)
                 self._tell(lambda layer: layer.started(contacts))
                 self.out.note("start")
-                if self.spread.relays:
+                if any(getattr(layer, "relays", False) for layer in self.layers):
                     self.out.note("relay")  # said beforehand: what it carries for others then surprises nobody
             case machine.Contacted(contacts):
                 self._tell(lambda layer: layer.started(contacts))
