@@ -56,7 +56,8 @@ class Pair:
         losing, hearing.losing = hearing.losing, None
         await self.publisher.publish(".a", "-1")
         async with asyncio.timeout(60.0):
-            assert isinstance(await anext(inbox), Delivery)
+            while not isinstance(await anext(inbox), Delivery):
+                pass  # a gap may be told before what fills it
         hearing.losing = losing
 
     @property
