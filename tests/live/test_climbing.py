@@ -26,7 +26,8 @@ class Crowd:
     async def gather(self, params: Params) -> None:
         for topic, count in LEVELS.items():
             for i in range(count):
-                node = await self.network.node(f"n{topic.count('.')}-{i}", camcast=params)
+                name, alone = f"n{topic.count('.')}-{i}", {"method": "none"}  # recovery would hide what stays below
+                node = await self.network.node(name, camcast=params, recovery=alone)
                 self.nodes[topic].append(node)
                 self.got[node] = Counter()
                 self.readers.append(asyncio.create_task(self.read(node, topic)))
