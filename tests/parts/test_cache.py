@@ -1,4 +1,5 @@
-from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -6,7 +7,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
-from gossamer.parts.cache import TAGS_MAX, Cache, Drawn, OthersFirst
+from gossamer.parts.cache import TAGS_MAX, VAIN_MAX, Cache, Drawn, OthersFirst, Queue
 
 A, B = 10, 20
 
@@ -15,112 +16,176 @@ def event(number: int) -> EventId:
     return EventId(7, 0, number)
 
 
-def put(cache: Cache[str], number: int, ours: bool = True, patterns: tuple[int, ...] = (A,)) -> EventId | None:
-    return cache.put(event(number), (tuple(Tag(each, number) for each in patterns), f"item {number}"), ours)
+class Some:
+    """A parcel of events, given with their tags."""
+
+    def __init__(self, tags: dict[int, tuple[Tag, ...]]) -> None:
+        self.tags = tags
+
+    def __len__(self) -> int:
+        return len(self.tags)
+
+    def entries(self) -> list[tuple[EventId, tuple[Tag, ...]]]:
+        return [(event(number), tags) for number, tags in self.tags.items()]
+
+
+def some(*numbers: int, patterns: Sequence[int] = (A,)) -> Some:
+    return Some({number: tuple(Tag(each, number) for each in patterns) for number in numbers})
+
+
+def put(cache: Cache[Some], *numbers: int, ours: bool = True, patterns: Sequence[int] = (A,)) -> list[list[int]]:
+    """Which events left, parcel by parcel."""
+    return [[*gone.tags] for gone in cache.put(some(*numbers, patterns=patterns), ours)]
+
+
+def tagged(cache: Cache[Some], pattern: int) -> list[int]:
+    return [event_id.sequence for event_id, _ in cache.backwards(pattern)][::-1]
 
 
 def test_an_event_is_found_by_id_by_any_of_its_places_and_by_pattern() -> None:
-    cache: Cache[str] = Cache(10)
-    cache.put(event(1), ((Tag(A, 5), Tag(B, 4)), "S:Pa-5:Pb-4"))
-    assert cache.get(event(1)) == "S:Pa-5:Pb-4"
+    cache: Cache[Some] = Cache(10)
+    parcel = Some({1: (Tag(A, 5), Tag(B, 4)), 2: (Tag(A, 6),)})
+    cache.put(parcel)
+    assert cache.get(event(1)) is cache.get(event(2)) is parcel
     assert cache.at(7, 0, A, 5) == cache.at(7, 0, B, 4) == event(1)
-    assert cache.get(event(1)) == "S:Pa-5:Pb-4"
+    assert cache.at(7, 0, A, 6) == event(2)
     assert cache.at(7, 0, A, 4) is cache.at(7, 1, A, 5) is cache.at(8, 0, A, 5) is None
-    assert cache.tagged(A) == cache.tagged(B) == [event(1)]
-    assert cache.tagged(30) == []
-    assert cache.get(event(2)) is None
+    assert tagged(cache, A) == [1, 2]
+    assert tagged(cache, B) == [1]
+    assert tagged(cache, 30) == []
+    assert cache.get(event(3)) is None
 
 
 @pytest.mark.parametrize("asked", [False, True])
-def test_the_oldest_leaves_a_full_cache_whether_or_not_it_was_indexed(asked: bool) -> None:
-    cache: Cache[str] = Cache(2)
+def test_the_oldest_leaves_a_full_cache_whether_or_not_it_was_opened(asked: bool) -> None:
+    cache: Cache[Some] = Cache(2)
     gone = []
     for number in (1, 2, 3, 4):
         gone.append(put(cache, number))
         if asked:
-            cache.tagged(A)
-    assert gone == [None, None, event(1), event(2)]
-    assert cache.last == ((Tag(A, 2),), "item 2")
-    assert cache.tagged(A) == [event(3), event(4)]
+            cache.get(event(1))
+    assert gone == [[], [], [[1]], [[2]]]
+    assert tagged(cache, A) == [3, 4]
     assert cache.at(7, 0, A, 1) is None
     assert len(cache) == 2
 
 
+@pytest.mark.parametrize("asked", [False, True])
+def test_what_came_together_leaves_together(asked: bool) -> None:
+    cache: Cache[Some] = Cache(5)
+    gone = []
+    for numbers in ((1, 2), (3,), (4, 5), (6,), (7, 8)):
+        gone.append(put(cache, *numbers))
+        if asked:
+            cache.get(event(1))
+    assert gone == [[], [], [], [[1, 2]], [[3]]]
+    assert len(cache) == 5
+    assert put(cache, *range(10, 20)) == [[4, 5], [6], [7, 8]]  # more than there is room for: it stays alone
+    assert len(cache) == 10
+    assert put(cache, 20) == [[*range(10, 20)]]
+
+
 def test_a_drawn_one_leaves_and_the_order_of_the_others_stays() -> None:
-    cache: Cache[str] = Cache(3, Drawn(3, lambda event_id, count: event_id.sequence % count))
+    cache: Cache[Some] = Cache(3, Drawn(3, lambda parcel, count: next(iter(parcel.tags)) % count))
     gone = [put(cache, number) for number in (1, 2, 3, 4, 5)]
-    assert gone == [None, None, None, event(2), event(3)]
-    assert cache.tagged(A) == [event(1), event(4), event(5)]
+    assert gone == [[], [], [], [[2]], [[3]]]
+    assert tagged(cache, A) == [1, 4, 5]
 
 
 def test_what_is_not_ours_leaves_first() -> None:
-    cache: Cache[str] = Cache(3, OthersFirst(3))
-    gone = [put(cache, number, ours) for number, ours in ((1, True), (2, False), (3, True), (4, True), (5, False))]
-    assert gone == [None, None, None, event(2), event(5)]
-    assert put(cache, 6) == event(1)
-    assert cache.tagged(A) == [event(3), event(4), event(6)]
+    cache: Cache[Some] = Cache(3, OthersFirst(3))
+    gone = [put(cache, number, ours=ours) for number, ours in ((1, True), (2, False), (3, True), (4, True), (5, False))]
+    assert gone == [[], [], [], [[2]], [[5]]]
+    assert put(cache, 6) == [[1]]
+    assert tagged(cache, A) == [3, 4, 6]
 
 
 def test_a_publisher_that_gives_one_place_to_two_events_confuses_only_itself() -> None:
-    cache: Cache[str] = Cache(2)
-    cache.put(event(1), ((Tag(A, 1),), "first"))
+    cache: Cache[Some] = Cache(2)
+    cache.put(Some({1: (Tag(A, 1),)}))
     assert cache.at(7, 0, A, 1) == event(1)
-    cache.put(event(2), ((Tag(A, 1),), "second"))
+    cache.put(Some({2: (Tag(A, 1),)}))
     assert cache.at(7, 0, A, 1) == event(2)
     put(cache, 3)
     assert cache.at(7, 0, A, 1) == event(2)
-    assert cache.tagged(A) == [event(2), event(3)]
+    assert tagged(cache, A) == [2, 3]
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_of_two_parcels_with_the_same_event_the_later_one_counts(asked: bool) -> None:
+    cache: Cache[Some] = Cache(3)
+    put(cache, 1, 2)
+    if asked:
+        cache.get(event(1))
+    later = some(2)
+    cache.put(later)
+    assert cache.get(event(2)) is later
+    assert put(cache, 3) == [[1, 2]]
+    assert cache.get(event(2)) is later
+    assert cache.get(event(1)) is None
+    assert tagged(cache, A) == [2, 3]
 
 
 def test_an_event_of_countless_tags_fills_a_bounded_part_of_the_index() -> None:
-    cache: Cache[str] = Cache(1)
-    cache.put(event(1), (tuple(Tag(each, 1) for each in range(10_000)), "wide"))
+    cache: Cache[Some] = Cache(1)
+    put(cache, 1, patterns=range(10_000))
+    assert tagged(cache, TAGS_MAX - 1) == [1]
+    assert tagged(cache, TAGS_MAX) == []
     assert cache.at(7, 0, 0, 1) == event(1)
     assert len(cache.places) == len(cache.by_pattern) == TAGS_MAX
     put(cache, 2)
-    assert cache.tagged(A) == [event(2)]
+    assert cache.at(7, 0, A, 2) == event(2)
     assert len(cache.places) == len(cache.by_pattern) == 1
 
 
+def test_whoever_looks_from_the_end_opens_nothing_unless_it_takes_long() -> None:
+    cache: Cache[Some] = Cache(10_000)
+    put(cache, *range(10), patterns=(B,))
+    for number in range(10, 10 + 2 * VAIN_MAX, 10):
+        put(cache, *range(number, number + 10))
+    last = 9 + 2 * VAIN_MAX
+    assert [each.sequence for each, _ in islice(cache.backwards(A), 3)] == [last, last - 1, last - 2]
+    assert not cache.kept
+    assert tagged(cache, A) == [*range(10, last + 1)]
+    assert tagged(cache, B) == [*range(10)]
+    assert len(cache.kept) == last + 1
+
+
 STEPS = st.lists(
-    st.tuples(st.lists(st.sampled_from([A, B, 30]), unique=True), st.booleans(), st.booleans()), max_size=60
+    st.tuples(st.lists(st.sampled_from([A, B, 30]), unique=True), st.integers(1, 3), st.booleans(), st.booleans()),
+    max_size=60,
 )
-QUEUES = {
+QUEUES: dict[str, Callable[[], Queue[Some] | None]] = {
     "oldest": lambda: None,
-    "drawn": lambda: Drawn(4, lambda event_id, count: event_id.word() % count),
+    "drawn": lambda: Drawn(4, lambda parcel, count: parcel.entries()[0][0].word() % count),
     "others first": lambda: OthersFirst(4),
 }
 
 
 @pytest.mark.parametrize("policy", QUEUES)
 @given(STEPS)
-def test_the_index_is_always_what_a_look_at_every_event_would_find(
-    policy: str, steps: list[tuple[list[int], bool, bool]]
+def test_what_is_found_is_always_what_a_look_at_every_event_would_find(
+    policy: str, steps: list[tuple[list[int], int, bool, bool]]
 ) -> None:
-    cache: Cache[int] = Cache(4, QUEUES[policy]())
-    model: OrderedDict[EventId, list[int]] = OrderedDict()
-    for number, (patterns, ours, asked) in enumerate(steps):
-        model[event(number)] = patterns
-        gone = cache.put(event(number), (tuple(Tag(each, number) for each in patterns), number), ours)
-        if gone is not None:
-            del model[gone]
+    queue = QUEUES[policy]()
+    cache: Cache[Some] = Cache(4, queue)
+    model: dict[int, tuple[Some, list[int]]] = {}
+    number = 0
+    for patterns, together, ours, asked in steps:
+        numbers = range(number, number + (together if queue is None else 1))
+        number = numbers.stop
+        parcel = some(*numbers, patterns=patterns)
+        model |= {each: (parcel, patterns) for each in numbers}
+        for gone in cache.put(parcel, ours):
+            for each in gone.tags:
+                del model[each]
         assert len(cache) == len(model) <= 4
+        for pattern in (A, B, 30):
+            assert tagged(cache, pattern) == [each for each, (_, tags) in model.items() if pattern in tags]
         if asked:
             for pattern in (A, B, 30):
-                assert cache.tagged(pattern) == [each for each, tagged in model.items() if pattern in tagged]
-                held = [each for each in model if cache.at(7, 0, pattern, each.sequence) == each]
-                assert held == cache.tagged(pattern)
-        assert all(cache.get(each) == each.sequence for each in model)
-    cache.tagged(A)
-    assert len(cache.places) == sum(map(len, model.values()))
-
-
-def test_the_newest_of_a_pattern_is_the_one_that_came_last() -> None:
-    cache: Cache[str] = Cache(2)
-    assert cache.newest(A) is None
-    put(cache, 1)
-    put(cache, 2, patterns=(B,))
-    assert cache.newest(A) == event(1)
-    put(cache, 3, patterns=(B,))
-    assert cache.newest(A) is None
-    assert cache.newest(B) == event(3)
+                held = [each for each in model if cache.at(7, 0, pattern, each) == event(each)]
+                assert held == tagged(cache, pattern)
+            assert all(cache.get(event(each)) is parcel for each, (parcel, _) in model.items())
+    cache.get(event(0))
+    assert len(cache.places) == sum(len(tags) for _, tags in model.values())

@@ -3,6 +3,7 @@
 `gc=False`: they hold nothing that could hold them, and there are too many for the collector to look at each.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -34,12 +35,26 @@ class Event(Struct, frozen=True, gc=False):
 
 
 class Carried(Struct, frozen=True, gc=False):
-    """An event on its way: what the carriers add stands beside it."""
+    """An event on its way, or several of one publisher that travel together: what the carriers add stands beside."""
 
     event: Event
     hops: Hops = 0
     route: tuple[Peer, ...] = ()
+    more: tuple[Event, ...] = ()
+    "Those that travel with it."
+
+    @property
+    def events(self) -> tuple[Event, ...]:
+        return (self.event, *self.more)
+
+    def each(self) -> "list[Carried]":
+        """The same events, every one by itself."""
+        return [Carried(event, self.hops, self.route) for event in self.events]
+
+    def only(self, events: Sequence[Event]) -> "Carried | None":
+        """Some of these events, if there are any."""
+        return Carried(events[0], self.hops, self.route, tuple(events[1:])) if events else None
 
     def hop(self) -> "Carried":
-        """The same event, one transmission further."""
-        return Carried(self.event, self.hops + 1, self.route)
+        """The same events, one transmission further."""
+        return Carried(self.event, self.hops + 1, self.route, self.more)

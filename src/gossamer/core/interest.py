@@ -1,5 +1,6 @@
 """What this node takes part in: topics it reads, topics it publishes on."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from gossamer.core.events import Event
@@ -63,6 +64,10 @@ class Interest:
             (filter is None or filter.matches(event.attributes)) and self.hierarchy.includes(pattern.topic, event.topic)
             for pattern, filter in self.patterns.items()
         )
+
+    def alike(self, events: Sequence[Event]) -> bool:
+        """Whether what holds for one of these events, on this page, holds for all: nothing but their topic counts."""
+        return not self._filtered and len({event.topic for event in events}) == 1
 
     def communities(self, topic: Topic) -> tuple[Topic, ...]:
         """Our communities that events of this topic concern. Empty: such an event is a parasite here."""

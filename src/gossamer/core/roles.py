@@ -67,7 +67,7 @@ class Recover(Protocol):
     """Finds again what a spread lost."""
 
     def heard(self, carried: Carried, via: Peer, wanted: bool) -> None:
-        """An event passed the door: spread, recovered, or our own. It was delivered if it was wanted."""
+        """An event passed the door, or several: spread, recovered, or our own. Delivered, if wanted."""
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of the patterns such an event is to be tagged with."""
@@ -92,3 +92,6 @@ class Memory(Protocol):
     def __contains__(self, event_id: EventId) -> bool: ...
 
     def add(self, event_id: EventId) -> bool: ...
+
+    def add_all(self, event_ids: Sequence[EventId]) -> bool:
+        """Remembers them if all are new, and otherwise none."""

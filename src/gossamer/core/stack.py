@@ -4,7 +4,7 @@ Layers are plain objects that call each other; only the stack is a machine. Buil
 `Camcast(node, members=…)` is all the wiring there is.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -43,9 +43,6 @@ class Outbox:
     def timer(self, after_us: int, timer: Timer) -> None:
         self.effects.append(SetTimer(after_us, timer))
 
-    def deliver(self, event: Event, hops: int) -> None:
-        self.effects.append(Deliver(event, hops))
-
     def note(self, kind: Kind, **about: Any) -> None:
         self.effects.append(Note(kind, **about))
 
@@ -65,6 +62,10 @@ class Layer:
     def hears(self) -> Mapping[type[Struct], Handler]:
         """Message types (handled as `on_x(peer, message)`) and timer types (`on_x(timer)`)."""
         return {}
+
+    def takes_packs(self) -> Collection[type[Struct]]:
+        """Messages whose events it takes several at a time. Those of others come one by one."""
+        return ()
 
     def started(self, contacts: Sequence[Peer]) -> None:
         """The node begins, or some of the peers it may begin with answered later."""
@@ -115,7 +116,9 @@ class Stack:
         self.owners: dict[Peer, int] = {}
         self.hearers: dict[type[Struct], Handler] = {}
         self.carriers: dict[type[Struct], Handler] = {}
-        "Those of the hearers whose messages carry an event (in a field `carried`): events change no view or table."
+        "Those of the hearers whose messages carry events (in a field `carried`): events change no view or table."
+        self.one_by_one: dict[type[Struct], None] = {}
+        "Those messages of which each must carry one event."
         self.era = 0
         """Goes up whenever something but an event happened: what was worked out from views, tables, parameters and
         interest holds until then, so that it need not be worked out again for every event."""
@@ -128,6 +131,8 @@ class Stack:
             self.hearers[heard] = handler
             if "carried" in heard.__struct_fields__:
                 self.carriers[heard] = handler
+                if heard not in layer.takes_packs():
+                    self.one_by_one[heard] = None
         self.layers.append(layer)
 
     def key(self, why: int, word: int) -> int:
@@ -147,11 +152,15 @@ class Stack:
         self.now_us = now_us
         kind = type(given)
         if kind is machine.Received:
-            carrier = self.carriers.get(type(given.message))  # type: ignore[union-attr]
-            if carrier is not None:
-                carrier(given.peer, given.message)  # type: ignore[union-attr]
+            message: Any = given.message  # type: ignore[union-attr]
+            carrier = self.carriers.get(type(message))
+            if carrier is None:
+                self._heard(given.peer, message)  # type: ignore[union-attr]
+            elif message.carried.more and type(message) in self.one_by_one:
+                for one in message.carried.each():
+                    carrier(given.peer, type(message)(one))  # type: ignore[union-attr]
             else:
-                self._heard(given.peer, given.message)  # type: ignore[union-attr]
+                carrier(given.peer, message)  # type: ignore[union-attr]
         elif kind is machine.Publish:
             self.publish(given.event, given.join)  # type: ignore[union-attr]
         elif kind is machine.Known:
@@ -281,23 +290,36 @@ class Stack:
             if self.outside is not None:
                 self.outside.close(topic)
 
-    def accept(self, carried: Carried, via: Peer) -> bool:
-        """The one door for events, spread or recovered. True: it is new and should be carried on."""
+    def accept(self, carried: Carried, via: Peer) -> Carried | None:
+        """The one door for events, spread or recovered. What is new of them and should be carried on."""
         event = carried.event
+        if carried.more:
+            return self._accept_all(carried, via)
         if not self.seen.add(event.id):
             self.out.note("duplicate", event=event.id, peer=via)
-            return False
+            return None
         wanted = self.interest.matches(event)
         if wanted:
-            self.out.deliver(event, carried.hops)
+            self.out.effects.append(Deliver(event, carried.hops))
         elif via != self.me and (self.spread.relays or not self.interest.communities(event.topic)):
             kind: Kind = "relay" if self.spread.relays else "parasite"
             self.out.note(kind, event=event.id, peer=via, topic=event.topic)
             if not self.spread.relays:
-                return False
+                return None
         if self.recover is not None:
             self.recover.heard(carried, via, wanted)
-        return True
+        return carried
+
+    def _accept_all(self, carried: Carried, via: Peer) -> Carried | None:
+        """Several events: at once if all of them are new and wanted, the usual case; otherwise one after the other."""
+        events, interest = carried.events, self.interest
+        usual = interest.wants(events[0].topic) and interest.alike(events)
+        if not usual or not self.seen.add_all([event.id for event in events]):
+            return carried.only([one.event for one in carried.each() if self.accept(one, via)])
+        self.out.effects += [Deliver(event, carried.hops) for event in events]
+        if self.recover is not None:
+            self.recover.heard(carried, via, True)
+        return carried
 
 
 def remember_owner(owners: dict[Peer, int], peer: Peer, owner: int) -> None:

@@ -40,7 +40,7 @@ class Arrivals:
         metrics: Metrics,
         knows: Callable[[EventId], bool],
         feed: Callable[[Given], None],
-        meet: Callable[[Peer, Sequence[Received]], None],
+        meet: Callable[[Received], None],
         may: Callable[[Peer, str, Topic], bool],
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
@@ -126,9 +126,14 @@ class Arrivals:
             link.blame(publisher, "equivocation", f"two bodies under one id, {event.id}")
             return False
         self.bodies.add(event.id, leaf, body)
-        assert link.peer is not None
-        self.meet(link.peer, [Received(link.peer, carrier(Carried(event, min(copy.hops, HOPS_MAX), copy.route)))])
+        self._meet(link, carrier, copy, [event])
         return True
+
+    def _meet(self, link: Link, carrier: type[Struct], copy: Copy | PackCopy, events: Sequence[Event]) -> None:
+        """The machine gets events that came together as one."""
+        assert link.peer is not None
+        carried = Carried(events[0], min(copy.hops, HOPS_MAX), copy.route, tuple(events[1:]))
+        self.meet(Received(link.peer, carrier(carried)))
 
     def _carrier(self, copy: Copy | PackCopy) -> type[Struct] | None:
         carrier = self.carriers.get(copy.tag)
@@ -172,9 +177,8 @@ class Arrivals:
         else:
             events, had = self._sorted_out(link, pack, events, granted)
             known += had
-        peer, hops, route = link.peer, min(copy.hops, HOPS_MAX), copy.route
-        assert peer is not None
-        self.meet(peer, [Received(peer, carrier(Carried(event, hops, route))) for event in events])
+        if events:
+            self._meet(link, carrier, copy, events)
         return [*had, *[event.id for event in events]] if len(events) < len(pack.ids) else pack.ids
 
     def _is_genuine(self, link: Link, pack: Pack, granted: list[Topic]) -> bool:

@@ -1,5 +1,7 @@
 """Events as bytes, for as long as they may have to be passed on, and what tells two bodies under one id apart."""
 
+from collections.abc import Sequence
+
 from gossamer.core.ids import EventId
 from gossamer.wire.pack import Pack
 
@@ -46,13 +48,14 @@ class Bodies:
         "An event alone, or the pack it came in."
         self.size = 0
 
-    def add(self, event_id: EventId, leaf: bytes, sealed: bytes | memoryview) -> None:
+    def add(self, event_id: EventId, leaf: bytes, sealed: bytes | memoryview) -> Body:
         """Only once the proof held: from now on the id stands for this body."""
         self.leaves[event_id] = leaf
         self._drop(event_id)
-        self.bodies[event_id] = Body(leaf, sealed)
+        body = self.bodies[event_id] = Body(leaf, sealed)
         self.size += len(sealed)
         self._tidy()
+        return body
 
     def add_pack(self, pack: Pack) -> None:
         """All events of a pack, none of which is here yet."""
@@ -70,6 +73,12 @@ class Bodies:
 
     def get(self, event_id: EventId) -> Body | Pack | None:
         return self.bodies.get(event_id)
+
+    def pack_of(self, ids: Sequence[EventId]) -> Pack | None:
+        """The pack all of these events are in, if there is one."""
+        bodies = [*map(self.bodies.get, ids)]
+        first = bodies[0]
+        return first if isinstance(first, Pack) and bodies.count(first) == len(bodies) else None
 
     def sealed(self, event_id: EventId) -> bytes:
         """An event by itself; nothing if it is no longer here."""

@@ -1,8 +1,10 @@
 """Copies that go to the same peers in one turn of the loop: they are put into one frame, once for all of them.
 
-Events of a pack come one by one, as the machine decides on each. If all of them are here in the end, the pack goes as
-the bytes it came in; otherwise each goes alone.
+Events of a pack come together or one by one, as the machine decides on them. If all of them are here in the end, the
+pack goes as the bytes it came in; otherwise each goes alone.
 """
+
+from collections.abc import Sequence
 
 from gossamer.core.ids import EventId, Peer
 from gossamer.live.bodies import bin_header
@@ -42,12 +44,12 @@ class Bundle:
         self.count += 1
         self.size += len(copy) + len(body)
 
-    def add_from(self, pack: Pack, event_id: EventId, hops: int, tag: str, route: tuple[Peer, ...]) -> None:
+    def add_from(self, pack: Pack, ids: Sequence[EventId], hops: int, tag: str, route: tuple[Peer, ...]) -> None:
         run = self._run
         if run is None or run.pack is not pack or run.hops != hops or run.tag != tag or run.route != route:
             self.close()
             run = self._run = Run(pack, hops, tag, route)
-        run.ids[event_id] = None
+        run.ids.update(dict.fromkeys(ids))
 
     def close(self) -> None:
         """Nothing more comes of the pack under way."""

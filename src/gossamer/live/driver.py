@@ -11,6 +11,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
+from gossamer.core.events import Carried
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import (
     Deliver,
@@ -34,7 +35,6 @@ from gossamer.protocols.assemble import introduces
 from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
-from gossamer.wire.pack import Pack
 
 log = logging.getLogger("gossamer.driver")
 
@@ -84,9 +84,9 @@ class Driver:
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
-        self.restored: Callable[[EventId], Body | Pack | None] = lambda event_id: None
+        self.restored: Callable[[EventId], Body | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
-        self.told: Callable[[EventId, tuple[Peer, ...], bool], None] = lambda event_id, peers, again: None
+        self.told: Callable[[Sequence[EventId], tuple[Peer, ...], bool], None] = lambda events, peers, again: None
         "Hears to whom events of this node's own went, and whether only because they missed them."
         self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
         self.noted: Callable[[Note], None] = lambda note: None
@@ -133,15 +133,11 @@ class Driver:
             self._ticking = True
             self.loop.call_soon(self.tick)
 
-    def meet(self, via: Peer, news: Sequence[Received]) -> None:
+    def meet(self, received: Received) -> None:
         """Events not met before, from a peer that needs no copy of them back."""
-        if self.closed:
-            return
-        now_us = self.clock.now_us()
-        self.via = via
+        self.via = received.peer
         try:
-            for received in news:
-                self._step(received, now_us)
+            self.feed(received)
         finally:
             self.via = self.me
 
@@ -165,22 +161,32 @@ class Driver:
             self.board.say(send.peers, self.codec.encode(message), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
-        event_id = carried.event.id
-        body = self.bodies.get(event_id) or self.restored(event_id)
-        if body is None:
-            self._look_for(event_id, send.peers)
-            return
-        if isinstance(body, Pack):
-            bundle = self.board.bundle(send.peers, event_id.publisher, self.via)
-            bundle.add_from(body, event_id, carried.hops, tag, carried.route)
+        ids = [event.id for event in carried.events]
+        pack = self.bodies.pack_of(ids)
+        if pack is not None:
+            bundle = self.board.bundle(send.peers, pack.publisher, self.via)
+            bundle.add_from(pack, ids, carried.hops, tag, carried.route)
+            self._sent(send, carried, ids, len(pack) // len(pack.ids))
+        elif carried.more:
+            for one in carried.each():
+                self._send(Send(send.peers, type(message)(one)))
+        elif (body := self.bodies.get(ids[0]) or self.restored(ids[0])) is None:
+            self._look_for(ids[0], send.peers)
         else:
-            self._send_alone(send.peers, body, Copy(event_id, body.leaf, carried.hops, tag, carried.route))
-        if event_id.publisher == self.me:
-            self.told(event_id, send.peers, type(message) is Again)
+            assert isinstance(body, Body)
+            self._send_alone(send.peers, body, Copy(ids[0], body.leaf, carried.hops, tag, carried.route))
+            self._sent(send, carried, ids, len(body))
+
+    def _sent(self, send: Send, carried: Carried, ids: list[EventId], size: int) -> None:
+        """Copies of so many bytes are on their way."""
+        publisher = ids[0].publisher
+        if publisher == self.me:
+            self.told(ids, send.peers, type(send.message) is Again)
         if self.recorder is not None and self.recorder.full:
-            told = tuple(peer for peer in send.peers if peer not in (self.via, event_id.publisher))
-            size = len(body) // len(body.ids) if isinstance(body, Pack) else len(body)
-            self.recorder.sent(self.clock.now_us(), told, event_id, carried.hops, carried.event.topic, size)
+            told = tuple(peer for peer in send.peers if peer not in (self.via, publisher))
+            now_us = self.clock.now_us()
+            for event in carried.events:
+                self.recorder.sent(now_us, told, event.id, carried.hops, event.topic, size)
 
     def _look_for(self, event_id: EventId, peers: tuple[Peer, ...]) -> None:
         """The machine remembers more events than there are bytes at hand: the spool may still have these."""

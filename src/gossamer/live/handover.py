@@ -6,7 +6,7 @@ outbox, and is taken from there once somebody acknowledges anything.
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.core.events import Event
@@ -104,14 +104,15 @@ class HandOver:
         if entry.told == 0 and self.is_unwanted(event.id):
             self._finish(event.id)
 
-    def told(self, event_id: EventId, peers: tuple[Peer, ...], again: bool = False) -> None:
-        """An event of ours left for these peers; `again`: because they missed it, which makes the others no fewer."""
-        if (entry := self.unacked.get(event_id)) is not None:
-            if not again:
-                entry.told = len(peers)
-            entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
-            if entry.enough():  # acknowledged by members of whom fewer are left now
-                self._finish(event_id)
+    def told(self, events: Sequence[EventId], peers: tuple[Peer, ...], again: bool = False) -> None:
+        """Events of ours left for these peers; `again`: because they missed them, which makes the others no fewer."""
+        for event_id in events:
+            if (entry := self.unacked.get(event_id)) is not None:
+                if not again:
+                    entry.told = len(peers)
+                entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
+                if entry.acked and entry.enough():  # by members of whom fewer are left now
+                    self._finish(event_id)
 
     def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """A member has these events."""
@@ -134,13 +135,12 @@ class HandOver:
         if self.shelved and self._unshelving is None:
             self._unshelving = self.loop.create_task(self._unshelve())
 
-    def restored(self, event_id: EventId) -> Body | Pack | None:
+    def restored(self, event_id: EventId) -> Body | None:
         """The body of an event that had to give way to others while it waited."""
         if (entry := self.unacked.get(event_id)) is None:
             return None
         sealed = entry.sealed()
-        self.bodies.add(event_id, unseal(sealed)[1], sealed)
-        return self.bodies.get(event_id)
+        return self.bodies.add(event_id, unseal(sealed)[1], sealed)
 
     def _finish(self, event_id: EventId) -> None:
         del self.unacked[event_id]

@@ -6,7 +6,7 @@ been introduced by a signed record.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Raw, Struct
 
@@ -48,7 +48,7 @@ class Hearing:
         metrics: Metrics,
         knows: Callable[[EventId], bool],
         feed: Callable[[Given], None],
-        meet: Callable[[Peer, Sequence[Received]], None],
+        meet: Callable[[Received], None],
         control: Callable[[Link, Message], bool],
         meant: Meaning,
         requests: Requests,

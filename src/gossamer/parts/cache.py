@@ -1,10 +1,12 @@
 """Events kept for others, within a bound: found by id, by their place in a publisher's count, by pattern.
 
-Most events are never asked for, so what arrives is only put aside. It is entered in the index when somebody asks.
+Most events are never asked for, so what arrives is only put aside, in the parcels it came in. Parcels are opened, and
+their events entered in the index, when somebody asks.
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from gossamer.core.ids import EventId
@@ -12,139 +14,164 @@ from gossamer.core.patterns import Tag
 
 TAGS_MAX = 32
 "Tags an event is found by; further ones only its publisher counts."
+VAIN_MAX = 100
+"Events of other patterns that are looked at, beside twice as many as were found, before all parcels are opened."
 
-Item = TypeVar("Item")
 Tags = tuple[Tag, ...]
 
 
-class Queue(Protocol):
-    """Says which event leaves."""
+class Parcel(Protocol):
+    """Events that came together, and leave together. A parcel is itself and equals no other."""
 
-    def put(self, event_id: EventId, ours: bool) -> EventId | None:
+    def __len__(self) -> int: ...
+
+    def entries(self) -> Sequence[tuple[EventId, Tags]]:
+        """Its events, in their order, with their tags."""
+
+
+P = TypeVar("P", bound=Parcel)
+
+
+class Queue(Protocol[P]):
+    """Says which parcel leaves."""
+
+    def put(self, parcel: P, ours: bool) -> P | None:
         """Takes one in; the one that has to go for it, if any."""
 
-    def drop(self) -> EventId:
+    def drop(self) -> P:
         """Lets one go, though there is room."""
 
 
-class Drawn:
+class Drawn(Generic[P]):
     """A drawn one goes, so that an event does not leave everywhere at about the same time."""
 
-    def __init__(self, size: int, draw: Callable[[EventId, int], int]) -> None:
+    def __init__(self, size: int, draw: Callable[[P, int], int]) -> None:
         self.size, self.draw = size, draw
-        self.slots: list[EventId] = []
+        self.slots: list[P] = []
 
-    def put(self, event_id: EventId, ours: bool) -> EventId | None:
+    def put(self, parcel: P, ours: bool) -> P | None:
         if len(self.slots) < self.size:
-            self.slots.append(event_id)
+            self.slots.append(parcel)
             return None
-        slot = self.draw(event_id, self.size)
-        gone, self.slots[slot] = self.slots[slot], event_id
+        slot = self.draw(parcel, self.size)
+        gone, self.slots[slot] = self.slots[slot], parcel
         return gone
 
-    def drop(self) -> EventId:
+    def drop(self) -> P:
         return self.slots.pop(0)
 
 
-class OthersFirst:
+class OthersFirst(Generic[P]):
     """The oldest of those that are not ours goes, and may be the new one; with none of them left, the oldest."""
 
     def __init__(self, size: int) -> None:
         self.size = size
-        self.ours: deque[EventId] = deque()
-        self.others: deque[EventId] = deque()
+        self.ours: deque[P] = deque()
+        self.others: deque[P] = deque()
 
-    def put(self, event_id: EventId, ours: bool) -> EventId | None:
-        (self.ours if ours else self.others).append(event_id)
+    def put(self, parcel: P, ours: bool) -> P | None:
+        (self.ours if ours else self.others).append(parcel)
         if len(self.ours) + len(self.others) <= self.size:
             return None
         return self.drop()
 
-    def drop(self) -> EventId:
+    def drop(self) -> P:
         return (self.others or self.ours).popleft()
 
 
-class Cache(Generic[Item]):
-    """Events with their tags and something to remember of each. An id must not be put twice while it is there.
+class Cache(Generic[P]):
+    """At most `size` events, or a single parcel. A queue counts parcels: with one, each should hold one event.
 
-    Without a queue of its own the oldest goes."""
+    Without a queue of its own the oldest goes. Of two parcels with the same event the later one counts."""
 
-    def __init__(self, size: int, queue: Queue | None = None) -> None:
+    def __init__(self, size: int, queue: Queue[P] | None = None) -> None:
         self.size = size
         self.queue = queue
-        self.order: deque[EventId] = deque()
-        self.fresh: dict[EventId, tuple[Tags, Item]] = {}
-        self.kept: dict[EventId, tuple[Tags, Item]] = {}
-        "Those in the index."
+        self.count = 0
+        self.order: deque[P] = deque()
+        self.fresh: dict[P, None] = {}
+        "Parcels not opened yet, in the order they came; all others came before them."
+        self.kept: dict[EventId, P] = {}
+        "The events of those that were."
         self.places: dict[tuple[int, int, int, int], EventId] = {}
         self.by_pattern: dict[int, dict[EventId, None]] = {}
-        self.last: tuple[Tags, Item]
-        "What was kept of the event that left last."
 
     def __len__(self) -> int:
-        return len(self.fresh) + len(self.kept)
+        return self.count
 
-    def __contains__(self, event_id: EventId) -> bool:
-        return event_id in self.fresh or event_id in self.kept
-
-    def put(self, event_id: EventId, entry: tuple[Tags, Item], ours: bool = True) -> EventId | None:
-        """Keeps an event; the one that had to leave for it, if any (see `last`)."""
-        self.fresh[event_id] = entry
-        if self.queue is None:
-            order = self.order
-            order.append(event_id)
-            if len(order) <= self.size:
-                return None
-            gone = order.popleft()
-        elif (drawn := self.queue.put(event_id, ours)) is not None:
-            gone = drawn
-        else:
-            return None
-        return self._leave(gone)
-
-    def drop(self) -> EventId:
-        """Lets the one go whose turn it is, though there is room (see `last`)."""
-        return self._leave(self.order.popleft() if self.queue is None else self.queue.drop())
-
-    def _leave(self, gone: EventId) -> EventId:
-        self.last = self.fresh.pop(gone) if gone in self.fresh else self._take_out(gone)
+    def put(self, parcel: P, ours: bool = True) -> list[P]:
+        """Keeps a parcel; those that had to leave for it."""
+        self.fresh[parcel] = None
+        self.count += len(parcel)
+        if self.queue is not None:
+            drawn = self.queue.put(parcel, ours)
+            return [] if drawn is None else [self._leave(drawn)]
+        self.order.append(parcel)
+        gone = []
+        while self.count > self.size and len(self.order) > 1:
+            gone.append(self._leave(self.order.popleft()))
         return gone
 
-    def get(self, event_id: EventId) -> Item | None:
-        entry = self.kept.get(event_id) or self.fresh.get(event_id)
-        return None if entry is None else entry[1]
+    def drop(self) -> P:
+        """Lets the one go whose turn it is, though there is room."""
+        return self._leave(self.order.popleft() if self.queue is None else self.queue.drop())
+
+    def _leave(self, gone: P) -> P:
+        self.count -= len(gone)
+        if gone in self.fresh:
+            del self.fresh[gone]
+        else:
+            self._take_out(gone)
+        return gone
+
+    def get(self, event_id: EventId) -> P | None:
+        """The parcel of an event."""
+        self._open()
+        return self.kept.get(event_id)
 
     def at(self, source: int, incarnation: int, pattern: int, sequence: int) -> EventId | None:
         """The event that has this place in its publisher's count of the pattern."""
-        self._index()
+        self._open()
         return self.places.get((source, incarnation, pattern, sequence))
 
-    def tagged(self, pattern: int) -> Sequence[EventId]:
-        """Events of this pattern, in the order they came."""
-        self._index()
-        return [*self.by_pattern.get(pattern, ())]
+    def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
+        """Events of this pattern with their parcels, the last to come first. Whoever asks for a few wants them often,
+        and finds them at the end: parcels stay closed unless it takes long."""
+        found = vain = 0
+        for parcel in reversed(self.fresh):
+            for event_id, tags in reversed(parcel.entries()):
+                if pattern in [tag.pattern for tag in tags[:TAGS_MAX]]:
+                    found += 1
+                    yield event_id, parcel
+                else:
+                    vain += 1
+            if vain > VAIN_MAX + 2 * found:
+                self._open()
+                break
+        else:
+            found = 0  # none of them is in the index
+        for event_id in islice(reversed(self.by_pattern.get(pattern, {})), found, None):
+            yield event_id, self.kept[event_id]
 
-    def newest(self, pattern: int) -> EventId | None:
-        """The last of them."""
-        self._index()
-        return next(reversed(self.by_pattern.get(pattern, {})), None)
-
-    def _index(self) -> None:
-        for event_id, entry in self.fresh.items():
-            self.kept[event_id] = entry
-            for tag in entry[0][:TAGS_MAX]:
-                self.places[event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence] = event_id
-                self.by_pattern.setdefault(tag.pattern, {})[event_id] = None
+    def _open(self) -> None:
+        for parcel in self.fresh:
+            for event_id, tags in parcel.entries():
+                self.kept[event_id] = parcel
+                for tag in tags[:TAGS_MAX]:
+                    self.places[event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence] = event_id
+                    self.by_pattern.setdefault(tag.pattern, {})[event_id] = None
         self.fresh.clear()
 
-    def _take_out(self, event_id: EventId) -> tuple[Tags, Item]:
-        entry = self.kept.pop(event_id)
-        for tag in entry[0][:TAGS_MAX]:
-            place = (event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence)
-            if self.places.get(place) == event_id:  # a publisher that lies may give one place to two events
-                del self.places[place]
-            same = self.by_pattern.get(tag.pattern, {})
-            same.pop(event_id, None)
-            if not same:
-                self.by_pattern.pop(tag.pattern, None)
-        return entry
+    def _take_out(self, parcel: P) -> None:
+        for event_id, tags in parcel.entries():
+            if self.kept.get(event_id) is not parcel:
+                continue
+            del self.kept[event_id]
+            for tag in tags[:TAGS_MAX]:
+                place = (event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence)
+                if self.places.get(place) == event_id:  # a publisher that lies may give one place to two events
+                    del self.places[place]
+                same = self.by_pattern.get(tag.pattern, {})
+                same.pop(event_id, None)
+                if not same:
+                    self.by_pattern.pop(tag.pattern, None)

@@ -1,5 +1,7 @@
 """Event ids already met, within a bound."""
 
+from collections.abc import Sequence
+
 from gossamer.core.ids import EventId
 
 
@@ -21,4 +23,14 @@ class Seen:
         if len(self.young) >= self.limit:
             self.old, self.young = self.young, set()
         self.young.add(event_id)
+        return True
+
+    def add_all(self, event_ids: Sequence[EventId]) -> bool:
+        """True if all of them are new; otherwise none is remembered."""
+        ids = {*event_ids}
+        if len(ids) < len(event_ids) or not self.young.isdisjoint(ids) or not self.old.isdisjoint(ids):
+            return False
+        if len(self.young) >= self.limit:
+            self.old, self.young = self.young, set()
+        self.young |= ids
         return True

@@ -1,6 +1,6 @@
 """One node's part in CAMCAST: infect and die inside the community, sometimes climb (001, Figs 7 and 8)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -66,6 +66,9 @@ class Camcast(Topical, Layer):
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Carry: self.on_carry}
 
+    def takes_packs(self) -> Collection[type[Struct]]:
+        return (Carry,)
+
     def params_of(self, topic: Topic) -> Params:
         return self.tuned_params.get(topic) or self.params(topic)
 
@@ -90,16 +93,21 @@ class Camcast(Topical, Layer):
         self.tuned_params.pop(topic, None)
 
     def on_carry(self, peer: Peer, carry: Carry) -> None:
-        carried = carry.carried
-        if self.node.accept(carried, peer):
-            self.carry_on(carried)
+        news = self.node.accept(carry.carried, peer)
+        if news is not None:
+            self.carry_on(news)
 
     def carry_on(self, carried: Carried, again: int = 0) -> None:
-        """Disseminates an event met for the first time (or `again`, with other draws): some go up, some stay."""
+        """Disseminates an event met for the first time (or `again`, with other draws): some go up, some stay. Several
+        stay together where no draw parts them."""
         event = carried.event
         plan = self.plan(event.topic)
-        if plan.everybody is not None and (event.climb is None or event.climb >= 1):
+        if plan.everybody is not None and (event.climb is None or event.climb >= 1) and goes_together(carried):
             told = plan.everybody
+        elif carried.more:
+            for one in carried.each():
+                self.carry_on(one, again)
+            return
         else:
             word = event.id.word()
             told = self.chosen(plan, fold(word, again) if again else word, event.climb)
@@ -171,6 +179,11 @@ class Camcast(Topical, Layer):
             for peer in table
             if rules.drawn(chance(climb_key, peer), share.per_link)
         ]
+
+
+def goes_together(carried: Carried) -> bool:
+    """Whether the same holds for all these events but for draws."""
+    return not carried.more or len({(event.topic, event.climb) for event in carried.events}) == 1
 
 
 class FixedLinks:

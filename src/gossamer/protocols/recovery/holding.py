@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from gossamer.core.draws import EVICT
-from gossamer.core.events import Carried
+from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.cache import Cache, Drawn, OthersFirst, Queue
+from gossamer.parts.cache import Cache, Drawn, OthersFirst, Queue, Tags
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.params import Params
@@ -20,41 +20,71 @@ BYTES_MAX = 32 << 20
 "Payloads in the cache: where events are large, fewer of them."
 
 
+class Held:
+    """Events as they came."""
+
+    __slots__ = ("came_us", "carried", "size")
+
+    def __init__(self, carried: Carried, came_us: int) -> None:
+        self.carried, self.came_us = carried, came_us
+        self.size = len(carried.event.payload) + sum([len(event.payload) for event in carried.more])
+
+    def __len__(self) -> int:
+        return 1 + len(self.carried.more)
+
+    def entries(self) -> Sequence[tuple[EventId, Tags]]:
+        return [(event.id, event.tags) for event in self.carried.events]
+
+
+class Stored:
+    """What is still known of events that left for the store: id, tags, topic and size of each."""
+
+    __slots__ = ("events",)
+
+    def __init__(self, events: Sequence[Event]) -> None:
+        self.events = [(each.id, each.tags[:STORED_TAGS], each.topic, len(each.payload)) for each in events]
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def entries(self) -> Sequence[tuple[EventId, Tags]]:
+        return [(event_id, tags) for event_id, tags, _, _ in self.events]
+
+
 class Holding:
     """The cache, and the topics of events that left it for the store."""
 
     def __init__(self, node: Stack, params: Params) -> None:
         self.node = node
-        self.cache: Cache[tuple[Carried, int]] = Cache(params.cache, queue(node, params))
-        "Events, and when they came."
+        self.cache: Cache[Held] = Cache(params.cache, queue(node, params))
         self.size = 0
-        self.stored: Cache[tuple[Topic, int]] | None = Cache(STORED * params.cache) if params.store else None
+        self.stored: Cache[Stored] | None = Cache(STORED * params.cache) if params.store else None
 
     def keep(self, carried: Carried, ours: bool) -> None:
-        event = carried.event
-        if event.id in self.cache:
-            return  # it is news once more where a cache remembers for longer than the door does
-        self.size += len(event.payload)
-        gone = self.cache.put(event.id, (event.tags, (carried, self.node.now_us)), ours)
-        if gone is not None:
+        if carried.more and self.cache.queue is not None:
+            for one in carried.each():
+                self.keep(one, ours)
+            return
+        held = Held(carried, self.node.now_us)
+        self.size += held.size
+        for gone in self.cache.put(held, ours):
             self._leave(gone)
-        while self.size > BYTES_MAX and len(self.cache) > 1:
+        while self.size > BYTES_MAX and len(self.cache) > len(held):
             self._leave(self.cache.drop())
 
-    def _leave(self, gone: EventId) -> None:
-        tags, (left, _) = self.cache.last
-        size = len(left.event.payload)
-        self.size -= size
-        if self.stored is not None and gone not in self.stored:
-            self.stored.put(gone, (tags[:STORED_TAGS], (left.event.topic, size)))
+    def _leave(self, gone: Held) -> None:
+        self.size -= gone.size
+        if self.stored is not None:
+            self.stored.put(Stored(gone.carried.events))
 
     def get(self, event_id: EventId) -> Carried | None:
-        found = self.cache.get(event_id)
-        return None if found is None else found[0]
+        held = self.cache.get(event_id)
+        return None if held is None else next(one for one in held.carried.each() if one.event.id == event_id)
 
     def in_store(self, event_id: EventId) -> tuple[Topic, int] | None:
         """The topic and the size of an event that only the store has by now."""
-        return None if self.stored is None else self.stored.get(event_id)
+        found = None if self.stored is None else self.stored.get(event_id)
+        return None if found is None else next((topic, size) for each, _, topic, size in found.events if each == event_id)
 
     def at(self, source: int, incarnation: int, signature: int, sequence: int) -> EventId | None:
         """The event at this place in its publisher's count, if it can be had here."""
@@ -63,31 +93,25 @@ class Holding:
             found = self.stored.at(source, incarnation, signature, sequence)
         return found
 
-    def digest(self, signature: int, until_us: int) -> tuple[EventId, ...]:
-        """The newest cached events of a pattern that came by then, in the order they came."""
-        ids: Sequence[EventId] = self.cache.tagged(signature)
-        last = len(ids)
-        while last and self._came_us(ids[last - 1]) > until_us:
-            last -= 1
-        return tuple(ids[max(0, last - DIGEST_MAX) : last])
-
-    def age_us(self, event_id: EventId) -> int:
-        """How long ago a cached event came."""
-        return max(0, self.node.now_us - self._came_us(event_id))
+    def digest(self, signature: int, until_us: int) -> list[tuple[EventId, int]]:
+        """The newest cached events of a pattern that came by then, in the order they came, and how long ago."""
+        found = []
+        for event_id, held in self.cache.backwards(signature):
+            if held.came_us <= until_us:
+                found.append((event_id, max(0, self.node.now_us - held.came_us)))
+                if len(found) == DIGEST_MAX:
+                    break
+        return found[::-1]
 
     def newest(self, signature: int) -> EventId | None:
         """The cached event of a pattern that came last."""
-        return self.cache.newest(signature)
-
-    def _came_us(self, event_id: EventId) -> int:
-        found = self.cache.get(event_id)
-        return 0 if found is None else found[1]
+        return next((event_id for event_id, _ in self.cache.backwards(signature)), None)
 
 
-def queue(node: Stack, params: Params) -> Queue | None:
+def queue(node: Stack, params: Params) -> Queue[Held] | None:
     match params.eviction:
         case "random":
-            return Drawn(params.cache, lambda event_id, n: rules.evicted(node.key(EVICT, event_id.word()), n))
+            return Drawn(params.cache, lambda held, n: rules.evicted(node.key(EVICT, held.carried.event.id.word()), n))
         case "subscriber-first":
             return OthersFirst(params.cache)
         case _:

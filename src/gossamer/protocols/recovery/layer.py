@@ -105,11 +105,17 @@ class Recovery(Layer):
     # -- events -----------------------------------------------------------------------------------------------
 
     def heard(self, carried: Carried, via: Peer, wanted: bool) -> None:
-        """Runs for every event that is new: few steps, as long as nothing is missing."""
+        """Runs for every event that is new: few steps, as long as nothing is missing. Events that came together are one
+        step in each count they follow in, as they do if their publisher made them so."""
         event = carried.event
         tags = event.tags
+        if carried.more and not follow_up(carried.events):
+            for one in carried.each():
+                self.heard(one, via, wanted)
+            return
         if not tags:
             return
+        further = len(carried.more)
         noticing, event_id = self.noticing, event.id
         publisher, incarnation = event_id.publisher, event_id.incarnation
         source = noticing.sources.get((publisher, incarnation)) or noticing.meet(publisher, incarnation)
@@ -121,20 +127,21 @@ class Recovery(Layer):
             if signature in local:
                 ours, sequence = True, tag.sequence
                 last = highest.get(signature)
-                if last is None or sequence == last + 1:
-                    highest[signature] = sequence
-                elif sequence > last:
-                    highest[signature] = sequence
-                    noticing.miss(publisher, incarnation, signature, rules.first_lost(last, sequence), sequence - 1)
+                if last is None or sequence + further > last:
+                    highest[signature] = sequence + further
+                    if last is not None and sequence > last + 1:
+                        noticing.miss(publisher, incarnation, signature, rules.first_lost(last, sequence), sequence - 1)
         if noticing.lost.noticed_us or self.again_from is not None:
-            self.found(event)
+            for each in carried.events:
+                self.found(each)
         mine = via == self.node.me
         if ours or mine or self.cache_relayed:
             self.holding.keep(carried, ours or mine)
             if self.offers.calm and self.node.now_us >= self.offers.look_us:
                 self.offers.heard_news()
         if mine:
-            self.tails.published(event)
+            for each in carried.events:
+                self.tails.published(each)
 
     def found(self, event: Event) -> None:
         """Something is missing, or this came again: it may be what was looked for."""
@@ -159,3 +166,16 @@ class Recovery(Layer):
     def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
         for event in events:
             self.out.send([peer], Again(Carried(event, 1)))
+
+
+def follow_up(events: Sequence[Event]) -> bool:
+    """Whether each of these events has the next place after the one before it, in the same counts."""
+    first = events[0]
+    if len({(event.id.publisher, event.id.incarnation, len(event.tags)) for event in events}) > 1:
+        return False
+    for number, tag in enumerate(first.tags):
+        tags = [event.tags[number] for event in events]
+        following = [*range(tag.sequence, tag.sequence + len(events))]
+        if [each.sequence for each in tags] != following or len({each.pattern for each in tags}) > 1:
+            return False
+    return True

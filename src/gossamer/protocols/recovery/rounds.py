@@ -186,10 +186,11 @@ class Rounds:
         if not known:
             return None
         pattern = known[rules.choice(key, len(known))]
-        ids = self.holding.digest(pattern.signature, until_us)
-        if not ids:
+        held = self.holding.digest(pattern.signature, until_us)
+        if not held:
             return None
-        digest = Digest(pattern, ids, self.node.me, number, tuple(map(self.holding.age_us, ids)))
+        ids, ages_us = zip(*held)
+        digest = Digest(pattern, ids, self.node.me, number, ages_us)
         self.passing.begin(digest)
         return digest
 
