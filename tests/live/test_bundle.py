@@ -24,9 +24,9 @@ def sent(bundle: Bundle) -> Batch:
 def test_packs_of_which_everything_goes_the_same_way_go_as_they_are() -> None:
     one, other = pack_of(1, 5), pack_of(11, 3)
     bundle = Bundle((1, 2), 7)
-    for pack in (one, other):
-        for event_id in pack.ids:
-            bundle.add_from(pack, event_id, 2, "camcast.carry", ())
+    bundle.add_from(one, one.ids, 2, "camcast.carry", ())
+    for event_id in other.ids:
+        bundle.add_from(other, [event_id], 2, "camcast.carry", ())
     batch = sent(bundle)
     assert [bytes(each.content) for each in batch.packs] == [one.content, other.content]
     assert [(each.mark, each.hops) for each in batch.packs] == [(one.mark, 2), (other.mark, 2)]
@@ -38,8 +38,8 @@ def test_packs_of_which_everything_goes_the_same_way_go_as_they_are() -> None:
 def test_events_of_a_pack_that_is_not_whole_go_alone_each_with_its_proof() -> None:
     pack = pack_of(1, 5)
     bundle = Bundle((1, 2), 7)
-    for event_id in (*pack.ids[:4], pack.ids[0]):  # one twice: it is still not whole
-        bundle.add_from(pack, event_id, 2, "camcast.carry", ())
+    for ids in (pack.ids[:3], pack.ids[2:4], pack.ids[:1]):  # some twice: it is still not whole
+        bundle.add_from(pack, ids, 2, "camcast.carry", ())
     batch = sent(bundle)
     assert batch.packs == []
     assert [each.id for each in batch.copies] == [*pack.ids[:4]]
@@ -54,7 +54,7 @@ def test_events_that_came_by_different_ways_do_not_make_a_pack() -> None:
     pack = pack_of(1, 4)
     bundle = Bundle((1, 2), 7)
     for hops, event_id in enumerate(pack.ids):
-        bundle.add_from(pack, event_id, hops // 2, "camcast.carry", ())
+        bundle.add_from(pack, [event_id], hops // 2, "camcast.carry", ())
     batch = sent(bundle)
     assert batch.packs == []
     assert [(each.id, each.hops) for each in batch.copies] == [(each, i // 2) for i, each in enumerate(pack.ids)]

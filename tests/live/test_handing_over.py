@@ -35,9 +35,9 @@ def test_whoever_missed_an_event_makes_the_members_that_must_have_it_no_fewer() 
     async def scenario() -> None:
         handover, event = hand_over(), EVENTS[0]
         handover.begin(event, SEALED[event.id])
-        handover.told(event.id, (2, 3, 4, 5))
+        handover.told([event.id], (2, 3, 4, 5))
         handover.acked(2, ((0, 1, 1),))
-        handover.told(event.id, (6,), again=True)
+        handover.told([event.id], (6,), again=True)
         assert event.id in handover.unacked
         handover.acked(6, ((0, 1, 1),))
         assert event.id in handover.unacked
