@@ -4,6 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.live.spool import Kept
@@ -54,8 +57,11 @@ def test_the_bytes_of_a_pack_are_kept_and_counted_once() -> None:
     async def scenario() -> None:
         async with spooling() as spool:
             spool.keep(in_pack(pack))
-            (count, size), *_ = await ask(spool, "SELECT count(*), sum(length(content)) FROM packs")
-            assert (count, size) == (1, len(pack))
+            assert await ask(spool, "SELECT count(*), sum(length(content)) FROM runs") == [(1, len(pack))]
+            assert await ask(spool, "SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM packs)") == [(0,)]
+            part = pack_of(101, 64)
+            spool.keep(in_pack(part)[1:])
+            assert await ask(spool, "SELECT count(*), sum(length(content)) FROM packs") == [(1, len(part))]
             assert await ask(spool, "SELECT sum(length(sealed)) FROM events") == [(0,)]
 
     asyncio.run(scenario())
@@ -93,6 +99,83 @@ def test_an_event_kept_before_its_pack_stays_where_it_was() -> None:
     asyncio.run(scenario())
 
 
+def test_an_event_kept_with_its_pack_stays_where_it_was() -> None:
+    pack = pack_of(1, 3)
+
+    async def scenario() -> None:
+        async with spooling() as spool:
+            spool.keep(in_pack(pack))
+            spool.keep([Kept(pack.ids[2], ".soccer", pack.alone(pack.ids[2])[1]), *in_pack(pack_of(3, 2)), kept(9)])
+            items, _ = await read_all(spool)
+            assert [each.place for each in items] == [1, 2, 3, 6, 7]
+            assert [unseal(each.sealed)[0].id.sequence for each in items[:4]] == [1, 2, 3, 4]
+
+    asyncio.run(scenario())
+
+
+def test_events_delivered_with_their_pack_are_not_news_to_the_next_life(tmp_path: Path) -> None:
+    one, other = pack_of(1, 5), pack_of(11, 5)
+
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            spool.keep([*in_pack(one), *in_pack(other, at_us=1_001 * DAY_US)])
+        async with spooling(tmp_path) as spool:
+            assert spool.last_place == 10
+            assert await spool.seen(100) == [*one.ids, *other.ids]
+            assert await spool.seen(7) == [*one.ids[3:], *other.ids]
+            assert await spool.delivered([*one.ids, EventId(7, 1, 6), EventId(7, 2, 1)]) == {*one.ids}
+
+    asyncio.run(scenario())
+
+
+def test_young_events_are_not_lost_because_their_pack_ends_late() -> None:
+    clock = Clock()
+    pack = pack_of(1, 4)
+
+    async def scenario() -> None:
+        async with spooling(now_us=clock, keep_s=86400) as spool:
+            spool.keep([kept(100, at_us=clock.now_us - 2 * DAY_US), *in_pack(pack, at_us=clock.now_us)])
+            await spool.tidy()
+            items, lost = await read_all(spool)
+            assert [each.place for each in items] == [2, 3, 4, 5]
+            assert [(each.first, each.last) for each in lost] == [(1, 1)]
+
+    asyncio.run(scenario())
+
+
+PACKS = [pack_of(1 + 10 * number, size) for number, size in enumerate((3, 4, 1, 5))]
+PARTS = st.tuples(st.sampled_from(PACKS), st.integers(0, 4), st.integers(1, 5), st.booleans())
+
+
+@given(st.lists(st.lists(PARTS, min_size=1, max_size=4), max_size=6), st.integers(1, 7))
+@settings(max_examples=40, deadline=None)
+def test_whole_or_in_parts_every_event_stands_where_it_was_kept_first(
+    turns: list[list[tuple[Pack, int, int, bool]]], limit: int
+) -> None:
+    wanted: dict[EventId, int] = {}
+
+    async def scenario() -> None:
+        place = 0
+        async with spooling() as spool:
+            for turn in turns:
+                batch: list[Kept] = []
+                for pack, start, count, whole in turn:
+                    batch += in_pack(pack, pack.ids if whole else pack.ids[start : start + count] or pack.ids[:1])
+                spool.keep(batch)
+                for each in batch:
+                    place += 1
+                    wanted.setdefault(each.id, place)
+            items, lost = await read_all(spool, limit=limit)
+            assert lost == []
+            assert {unseal(each.sealed)[0].id: each.place for each in items} == wanted
+            assert [each.place for each in items] == sorted(wanted.values())
+            found = await spool.find([each for pack in PACKS for each in pack.ids])
+            assert {*found} == {*wanted}
+            assert all(is_proved(sealed, each) for each, sealed in found.items())
+
+    asyncio.run(scenario())
+
+
 def test_a_pack_goes_with_the_last_of_its_events() -> None:
     clock = Clock()
     old, young = pack_of(1, 4), pack_of(11, 4)
@@ -103,9 +186,9 @@ def test_a_pack_goes_with_the_last_of_its_events() -> None:
             spool.keep([*in_pack(old, old.ids[2:], clock.now_us), *in_pack(young, at_us=clock.now_us)])
             await spool.tidy()
             assert [each.place for each in (await read_all(spool))[0]] == [3, 4, 5, 6, 7, 8]
-            assert await ask(spool, "SELECT last FROM packs ORDER BY last") == [(4,), (8,)]
+            assert await ask(spool, "SELECT last FROM packs UNION SELECT last FROM runs") == [(4,), (8,)]
             clock.now_us += 3 * DAY_US
             await spool.tidy()
-            assert await ask(spool, "SELECT last FROM packs") == []
+            assert await ask(spool, "SELECT last FROM packs UNION SELECT last FROM runs") == []
 
     asyncio.run(scenario())

@@ -1,7 +1,9 @@
 """Delivered events by their places: kept, read page by page, found again by id."""
 
+import heapq
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
 from typing import Any
 
 from gossamer.core.errors import Misuse
@@ -10,6 +12,7 @@ from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.items import Kept, Stored
 from gossamer.live.spool.packs import Packs
 from gossamer.live.spool.rows import write_rows
+from gossamer.live.spool.runs import IN_NO_RUN, Runs, whole
 from gossamer.live.spool.schema import number
 from gossamer.wire.pack import Pack
 
@@ -20,92 +23,147 @@ TOPICS_MAX = 200
 
 
 class Events:
-    """The table `events`."""
+    """The table `events`, and `runs`: an event is in one of them."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self.packs = Packs(db)
+        self.runs = Runs(db)
 
     def add(self, batches: Sequence[tuple[int, Sequence[Kept]]]) -> None:
         """Each batch with the place of its first event. An id that is there already stays where it is."""
-        rows: list[Any] = []
+        apart: list[tuple[int, Kept]] = []
         for first, batch in batches:
-            for place, (event_id, topic, body, hops, at_us) in enumerate(batch, first):
-                rows += (
-                    *(place, event_id.publisher, event_id.incarnation, event_id.sequence),
-                    *(topic, hops, at_us, b"" if type(body) is Pack else body),
-                )
-        write_rows(self.db, "INSERT OR IGNORE INTO events VALUES", 8, rows)
-        self.packs.add(batches)
+            start = 0
+            while start < len(batch):
+                run = whole(batch, start)
+                if run:
+                    self._add_apart(apart)  # one of them may be in the run too
+                    apart = []
+                if not run or not self.runs.add(first + start, run):
+                    run = run or batch[start : start + 1]
+                    apart += enumerate(run, first + start)
+                start += len(run)
+        self._add_apart(apart)
+
+    def _add_apart(self, events: Sequence[tuple[int, Kept]]) -> None:
+        """Events with a row each."""
+        rows: list[Any] = []
+        for place, (event_id, topic, body, hops, at_us) in events:
+            rows += (
+                *(place, event_id.publisher, event_id.incarnation, event_id.sequence),
+                *(topic, hops, at_us, b"" if type(body) is Pack else body),
+            )
+        write_rows(self.db, "INSERT OR IGNORE INTO events SELECT * FROM (VALUES", 8, rows, f") WHERE {IN_NO_RUN}")
+        self.packs.add(events)
 
     def page(
         self, after: int, up_to: int, topics: Sequence[Topic], limit: int, limit_bytes: int
     ) -> tuple[list[Stored], int]:
         """Events of these subtrees in places after one and up to another, and how far it looked."""
-        start = number(self.db, "SELECT min(place) FROM events WHERE place > ? AND place <= ?", after, up_to)
-        if not start:
+        start = self._first_after(after)
+        if start is None or start > up_to:
             return [], up_to
         end = min(up_to, start + SCANNED_MAX - 1)
         condition, values = wanted(topics)
+        items: list[Stored] = []
+        with (
+            closing(self._apart(start, end, condition, values)) as apart,
+            closing(self.runs.between(start, end, condition, values)) as together,
+        ):
+            for item in heapq.merge(apart, together):  # by their places
+                limit_bytes -= len(item.sealed)
+                if items and limit_bytes < 0:
+                    return items, items[-1].place
+                items.append(item)
+                if len(items) == limit:
+                    return items, item.place
+        return items, end
+
+    def _first_after(self, place: int) -> int | None:
+        """The first place after this one that holds something."""
+        query = """SELECT min(place) FROM (SELECT min(place) AS place FROM events WHERE place > :place
+                                           UNION ALL
+                                           SELECT max(first, :place + 1) FROM runs WHERE last =
+                                               (SELECT min(last) FROM runs WHERE last > :place))"""
+        (first,) = self.db.execute(query, {"place": place}).fetchone()
+        return first  # type: ignore[no-any-return]
+
+    def _apart(self, start: int, end: int, condition: str, values: Sequence[str]) -> Generator[Stored, None, None]:
         found = self.db.execute(
             f"""SELECT place, hops, at_us, sealed, publisher, incarnation, sequence FROM events
-                WHERE place BETWEEN ? AND ? AND ({condition}) ORDER BY place LIMIT ?""",
-            (start, end, *values, limit),
+                WHERE place BETWEEN ? AND ? AND ({condition}) ORDER BY place""",
+            (start, end, *values),
         )
-        items: list[Stored] = []
-        for place, hops, at_us, sealed, *named in found:
-            body = sealed or self.packs.alone(place, EventId(*named))
-            limit_bytes -= len(body)
-            if items and limit_bytes < 0:
-                found.close()  # or it would stay open on an old state of the file
-                return items, items[-1].place
-            items.append(Stored(place, body, hops, at_us))
-        return items, items[-1].place if len(items) == limit else end
+        try:
+            for place, hops, at_us, sealed, *named in found:
+                yield Stored(place, sealed or self.packs.alone(place, EventId(*named)), hops, at_us)
+        finally:
+            found.close()  # or it would stay open on an old state of the file
 
     def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
         """Bodies of these events, of own publications that wait too."""
         found: dict[EventId, bytes] = {}
         for each in ids:
             key = (each.publisher, each.incarnation, each.sequence)
-            row = self.db.execute(BODY, key).fetchone() or self.db.execute(OWN_BODY, key).fetchone()
-            if row is not None:
+            if (row := self.db.execute(BODY, key).fetchone()) is not None:
                 found[each] = row[0] or self.packs.alone(row[1], each)
+            elif sealed := self.runs.alone(each):
+                found[each] = sealed
+            elif (row := self.db.execute(OWN_BODY, key).fetchone()) is not None:
+                found[each] = row[0]
         return found
 
     def delivered(self, ids: Iterable[EventId]) -> set[EventId]:
         """Those of these events that have a place here."""
         keys = {each: (each.publisher, each.incarnation, each.sequence) for each in ids}
-        return {each for each, key in keys.items() if self.db.execute(BODY, key).fetchone() is not None}
+        return {
+            each
+            for each, key in keys.items()
+            if self.db.execute(BODY, key).fetchone() is not None or self.runs.alone(each)
+        }
 
     def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
-        """The oldest events, as a query for (at, at_us, size)."""
-        query = """SELECT place AS at, at_us, length(sealed) + ifnull(length(content), 0) AS size
-                   FROM events LEFT JOIN packs ON last = place ORDER BY place LIMIT :limit"""
+        """The oldest events, as a query for (first, at, at_us, size): a run goes as a whole."""
+        query = """SELECT * FROM (SELECT place AS first, place AS at, at_us,
+                                         length(sealed) + ifnull(length(content), 0) AS size
+                                  FROM events LEFT JOIN packs ON last = place ORDER BY place LIMIT :limit)
+                   UNION ALL
+                   SELECT * FROM (SELECT first, last, at_us, length(content) FROM runs ORDER BY last LIMIT :limit)
+                   ORDER BY at LIMIT :limit"""
         return query, {"limit": limit}
 
     def prune(self, up_to: int) -> None:
         self.db.execute("DELETE FROM events WHERE place <= ?", (up_to,))
         self.packs.prune(up_to)
+        self.runs.prune(up_to)
 
 
 NAMED = "publisher = ? AND incarnation = ? AND sequence = ?"
 BODY = f"SELECT sealed, place FROM events WHERE {NAMED}"
-OWN_BODY = f"SELECT sealed, 0 FROM published JOIN outbox USING (number) WHERE {NAMED}"
+OWN_BODY = f"SELECT sealed FROM published JOIN outbox USING (number) WHERE {NAMED}"
 
 
 def seen(db: sqlite3.Connection, limit: int) -> list[EventId]:
     """The ids met last, delivered or published, newest last."""
-    rows = db.execute(
-        """SELECT publisher, incarnation, sequence, max(at_us) FROM (
-               SELECT * FROM (SELECT publisher, incarnation, sequence, at_us FROM events
-                              ORDER BY place DESC LIMIT :n)
-               UNION ALL
-               SELECT * FROM (SELECT publisher, incarnation, sequence, at_us FROM published
-                              ORDER BY number DESC LIMIT :n)
-           ) GROUP BY publisher, incarnation, sequence ORDER BY max(at_us) DESC LIMIT :n""",
-        {"n": limit},
-    ).fetchall()
-    return [EventId(publisher, incarnation, sequence) for publisher, incarnation, sequence, _ in reversed(rows)]
+    met: dict[EventId, int] = {}
+    for query in SEEN:
+        count = 0
+        for publisher, incarnation, low, high, at_us in db.execute(query, (limit,)).fetchall():
+            for sequence in range(high, low - 1, -1):
+                each = EventId(publisher, incarnation, sequence)
+                met[each] = max(at_us, met.get(each, at_us))
+            count += high + 1 - low
+            if count >= limit:
+                break
+    return sorted(met, key=lambda each: (met[each], each))[-limit:]
+
+
+SEEN = (
+    "SELECT publisher, incarnation, sequence, sequence, at_us FROM events ORDER BY place DESC LIMIT ?",
+    "SELECT publisher, incarnation, low, high, at_us FROM runs ORDER BY last DESC LIMIT ?",
+    "SELECT publisher, incarnation, sequence, sequence, at_us FROM published ORDER BY number DESC LIMIT ?",
+)
 
 
 def wanted(topics: Sequence[Topic]) -> tuple[str, list[str]]:

@@ -1,7 +1,7 @@
-"""Packs of delivered events: kept as they came, taken apart when somebody asks for an event of theirs."""
+"""Packs of delivered events that have a row each: kept as they came, taken apart when somebody asks for one of them."""
 
 import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from itertools import chain
 
 from gossamer.core.ids import EventId
@@ -21,13 +21,10 @@ class Packs:
         self._met: dict[EventId, tuple[bytes, bytes]] = {}
         "What was in the pack asked for last: a reader goes through all of it."
 
-    def add(self, batches: Iterable[tuple[int, Sequence[Kept]]]) -> None:
-        """Every pack in these batches, once, under the last place of any of its events."""
+    def add(self, events: Iterable[tuple[int, Kept]]) -> None:
+        """Every pack of events in these places, once, under the last place of any of its events."""
         last = {
-            each.sealed.mark: (place, each.sealed.content)
-            for first, batch in batches
-            for place, each in enumerate(batch, first)
-            if isinstance(each.sealed, Pack)
+            each.sealed.mark: (place, each.sealed.content) for place, each in events if isinstance(each.sealed, Pack)
         }
         write_rows(self.db, "INSERT OR REPLACE INTO packs VALUES", 2, [*chain.from_iterable(last.values())])
 

@@ -60,8 +60,8 @@ class Published:
         return row and EventId(*row)
 
     def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
-        """The oldest publications, up to the first that still waits, as a query for (at, at_us, size)."""
-        query = """SELECT number AS at, at_us, 0 AS size FROM published
+        """The oldest publications, up to the first that still waits, as a query for (first, at, at_us, size)."""
+        query = """SELECT number AS first, number AS at, at_us, 0 AS size FROM published
                    WHERE number < ifnull((SELECT min(number) FROM outbox), :next) ORDER BY number LIMIT :limit"""
         return query, {"limit": limit, "next": self._next}
 

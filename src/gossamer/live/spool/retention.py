@@ -81,7 +81,7 @@ class Retention:
     def _oldest(self, table: Events | Published) -> int | None:
         query, values = table.prunable(1)
         row = self.db.execute(query, values).fetchone()
-        return None if row is None else int(row[1])
+        return None if row is None else int(row[2])
 
     def _stale(self, at_us: int, now_us: int) -> bool:
         return abs(now_us - at_us) > self.keep_us  # far ahead of now: a clock was wrong, and it would stay for ever
@@ -89,8 +89,8 @@ class Retention:
     def _delete(self, table: Events | Published, limit: int, over: bool, now_us: int) -> Step:
         query, values = table.prunable(limit)
         last, young = self.db.execute(
-            f"""SELECT max(at), min(CASE WHEN abs(:now_us - at_us) <= :keep_us THEN at END) FROM (
-                    SELECT at, at_us, sum(size) OVER (ORDER BY at) - size AS before FROM ({query}))
+            f"""SELECT max(at), min(CASE WHEN abs(:now_us - at_us) <= :keep_us THEN first END) FROM (
+                    SELECT first, at, at_us, sum(size) OVER (ORDER BY at) - size AS before FROM ({query}))
                 WHERE before < :bytes""",
             {**values, "now_us": now_us, "keep_us": self.keep_us, "bytes": STEP_BYTES},
         ).fetchone()

@@ -1,7 +1,7 @@
 """The tables, their version, and the way from an older version to this one.
 
 Version 2 notes how far a named subscription was offered events, and which events were lost to overload or a full disk.
-Version 3 keeps packs: events that came together share their bytes.
+Version 3 keeps packs: events that came together share their bytes. Version 4 keeps those delivered whole in one row.
 """
 
 import sqlite3
@@ -15,7 +15,7 @@ from gossamer.live.spool.faults import damaged
 
 Durability: TypeAlias = Literal["process", "disk"]
 
-VERSION = 3
+VERSION = 4
 FILE = "spool.sqlite"
 SYNCHRONOUS = {"process": "NORMAL", "disk": "FULL"}
 "What every commit waits for: that the system has it, or that the disk has it."
@@ -28,6 +28,10 @@ WAL_BYTES = 16 << 20
 
 LOST = "CREATE TABLE lost (first INTEGER NOT NULL, last INTEGER NOT NULL, topic TEXT NOT NULL, events INTEGER NOT NULL)"
 PACKS = "CREATE TABLE packs (last INTEGER PRIMARY KEY, content BLOB NOT NULL)"
+RUNS = """CREATE TABLE runs (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, publisher INTEGER NOT NULL,
+    incarnation INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, topic TEXT NOT NULL, hops INTEGER NOT NULL,
+    at_us INTEGER NOT NULL, content BLOB NOT NULL)"""
+RUN_IDS = "CREATE INDEX run_ids ON runs (publisher, incarnation, high, low)"
 TABLES = (
     # Single numbers: incarnation, places (up to where they may have been given out), floor (up to where pruned).
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
@@ -44,6 +48,9 @@ TABLES = (
        sealed BLOB NOT NULL)""",
     "CREATE UNIQUE INDEX event_ids ON events (publisher, incarnation, sequence)",
     PACKS,
+    # Packs delivered whole: the events of these places, of these sequences.
+    RUNS,
+    RUN_IDS,
     LOST,
     "CREATE TABLE cursors (name TEXT PRIMARY KEY, acked INTEGER NOT NULL, offered INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE records (number INTEGER PRIMARY KEY, peer INTEGER NOT NULL UNIQUE, data BLOB NOT NULL)",
@@ -57,6 +64,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         "UPDATE cursors SET offered = max(acked, ifnull((SELECT max(place) FROM events), 0))",
     ),
     2: (PACKS,),
+    3: (RUNS, RUN_IDS),
 }
 "From each older version to the next."
 

@@ -64,7 +64,8 @@ class Store:
         self.retention = Retention(db, self.events, self.published, keep_s, keep_bytes, self.now_us)
         self.incarnation = max(self.now_us(), self._fact("incarnation") + 1)
         self.floor = self._fact("floor")
-        self.settled = max(self._fact("places"), self.floor, number(db, "SELECT max(place) FROM events"))
+        last = max(number(db, "SELECT max(place) FROM events"), number(db, "SELECT max(last) FROM runs"))
+        self.settled = max(self._fact("places"), self.floor, last)
         "Every place up to this one is committed or lost."
         self._reserved = self.settled + AHEAD
         with transaction(db):
