@@ -4,6 +4,7 @@ import asyncio
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from gossamer.core.events import Event
 from gossamer.core.filters import parse
@@ -33,6 +34,33 @@ EVENTS = st.builds(
 )
 
 
+def of(audience: Audience, event: Event) -> list[Inbox]:
+    offered = [reader for reader, events in audience.divided(event.topic, [event]) if [*events] == [event]]
+    assert audience.has(event.topic) or not offered
+    return offered
+
+
+@given(st.lists(WISHES, max_size=8), st.lists(EVENTS, max_size=5), st.sampled_from(TOPICS))
+def test_events_of_a_topic_go_together_to_whom_they_would_go_one_by_one(wishes, news: list[Event], topic: str) -> None:
+    async def scenario() -> None:
+        audience = Audience(HIERARCHY)
+        for wish in wishes:
+            audience.add(inbox(*wish))
+        same = [replace(each, topic=topic) for each in news]
+        together: dict[Inbox, list[Event]] = {}
+        for reader, events in audience.divided(topic, same):
+            together.setdefault(reader, []).extend(events)
+        alone: dict[Inbox, list[Event]] = {}
+        for each in same:
+            for reader in of(audience, each):
+                alone.setdefault(reader, []).append(each)
+        assert {reader: [*map(id, events)] for reader, events in together.items() if events} == {
+            reader: [*map(id, events)] for reader, events in alone.items()
+        }
+
+    asyncio.run(scenario())
+
+
 @given(st.lists(WISHES, max_size=8), st.data())
 def test_an_event_is_offered_to_whom_it_concerns_whoever_came_and_left(wishes, data: st.DataObject) -> None:
     async def scenario() -> None:
@@ -40,11 +68,11 @@ def test_an_event_is_offered_to_whom_it_concerns_whoever_came_and_left(wishes, d
         everybody = [inbox(*wish) for wish in wishes]
         for each in everybody:
             audience.add(each)
-            audience.of(data.draw(EVENTS))  # what is remembered must not outlive a change
+            of(audience, data.draw(EVENTS))  # what is remembered must not outlive a change
         for each in [each for each in everybody if data.draw(st.booleans())]:
             audience.remove(each)
         news = data.draw(EVENTS)
-        offered = audience.of(news)
+        offered = of(audience, news)
         assert len(offered) == len(set(offered))
         for each in audience.inboxes:
             matches = each.filter is None or each.filter.matches(news.attributes)
@@ -64,10 +92,10 @@ def test_a_reader_of_little_is_not_even_asked() -> None:
         readers = [inbox(".x", f"n == {n}") for n in range(1000)]
         for each in readers:
             audience.add(each)
-        assert audience.of(event(".x.y", n=7)) == [readers[7]]
-        assert audience.of(event(".", n=7)) == []
+        assert of(audience, event(".x.y", n=7)) == [readers[7]]
+        assert of(audience, event(".", n=7)) == []
         for each in readers:
             audience.remove(each)
-        assert audience.of(event(".x", n=7)) == []
+        assert of(audience, event(".x", n=7)) == []
 
     asyncio.run(scenario())

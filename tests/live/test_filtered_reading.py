@@ -224,16 +224,16 @@ def ordered_inbox(shelf: Any = None, name: str = "") -> Inbox:
 def test_what_waited_for_an_event_that_is_not_wanted_goes_on_once_that_came() -> None:
     async def scenario() -> None:
         inbox = ordered_inbox()
-        inbox.offer(item(1, 1))
-        inbox.offer(item(2, 3))
+        inbox.offer([item(1, 1)])
+        inbox.offer([item(2, 3)])
         assert payloads(await take(inbox, 1)) == [b"1"]
         waiting = asyncio.create_task(take(inbox, 1))
         await asyncio.sleep(0)
-        inbox.offer(item(3, 2, wanted=False))
+        inbox.offer([item(3, 2, wanted=False)])
         assert payloads(await waiting) == [b"3"]
-        inbox.offer(item(4, 5, wanted=False))  # it comes before what it follows
-        inbox.offer(item(5, 6))
-        inbox.offer(item(6, 4))
+        inbox.offer([item(4, 5, wanted=False)])  # it comes before what it follows
+        inbox.offer([item(5, 6)])
+        inbox.offer([item(6, 4)])
         assert payloads(await take(inbox, 2)) == [b"4", b"6"]
 
     asyncio.run(scenario())
@@ -243,16 +243,16 @@ def test_a_cursor_does_not_move_past_what_waits_for_its_turn(tmp_path) -> None:
     async def scenario() -> None:
         spool = await Spool.open(tmp_path)
         inbox = ordered_inbox(spool, "billing")
-        inbox.offer(item(1, 2))  # waits for the first
+        inbox.offer([item(1, 2)])  # waits for the first
         other = Delivery(gossamer.EventId(2, 1, 1), ".a", b"other", {"wanted": True}, ordinal=1, place=2)
-        inbox.offer(other)
+        inbox.offer([other])
         (got,) = await take(inbox, 1)
         await inbox.ack(got)
-        inbox.offer(item(3, 3, wanted=False))
+        inbox.offer([item(3, 3, wanted=False)])
         cursor = await spool.cursor("billing")
         assert cursor is not None
         assert (got.payload, cursor.acked) == (b"other", 0)
-        inbox.offer(item(4, 1))
+        inbox.offer([item(4, 1)])
         for each in await take(inbox, 2):
             await inbox.ack(each)
         cursor = await spool.cursor("billing")

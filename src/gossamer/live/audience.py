@@ -1,6 +1,7 @@
 """Which of a node's inboxes an event is for. Many filters are asked at once, by an index for each topic read."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.core.events import Event
 from gossamer.core.topics import Hierarchy, Topic, remember
@@ -8,6 +9,8 @@ from gossamer.live.inbox import Inbox
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Index
+
+E = TypeVar("E", bound=Event)
 
 
 class Audience:
@@ -36,17 +39,28 @@ class Audience:
             if not len(index):
                 del self._indexes[inbox.topic]
 
-    def of(self, event: Event) -> list[Inbox]:
-        """Those to offer it to."""
-        known = self._by_topic.get(event.topic)
+    def has(self, topic: Topic) -> bool:
+        """Whether events of this topic may be for anybody."""
+        return any(self._concerned(topic))
+
+    def divided(self, topic: Topic, events: Sequence[E]) -> Iterator[tuple[Inbox, Sequence[E]]]:
+        """Events of one topic, and to whom to offer which of them."""
+        asked, indexes = self._concerned(topic)
+        for inbox in asked:
+            yield inbox, events
+        for event in events if indexes else ():
+            for index in indexes:
+                for inbox in index.matches(event.attributes):
+                    yield inbox, (event,)
+
+    def _concerned(self, topic: Topic) -> "tuple[list[Inbox], list[Index[Inbox]]]":
+        """Those to be offered every event of a topic, and the indexes that tell of each who else wants it."""
+        known = self._by_topic.get(topic)
         if known is None:
-            asked = [inbox for inbox in self.inboxes if not is_indexed(inbox) and inbox.wants(event.topic)]
-            indexes = [index for wide, index in self._indexes.items() if self.hierarchy.includes(wide, event.topic)]
-            known = remember(self._by_topic, event.topic, (asked, indexes))
-        asked, indexes = known
-        if not indexes:
-            return asked
-        return [*asked, *(inbox for index in indexes for inbox in index.matches(event.attributes))]
+            asked = [inbox for inbox in self.inboxes if not is_indexed(inbox) and inbox.wants(topic)]
+            indexes = [index for wide, index in self._indexes.items() if self.hierarchy.includes(wide, topic)]
+            known = remember(self._by_topic, topic, (asked, indexes))
+        return known
 
 
 def is_indexed(inbox: Inbox) -> bool:

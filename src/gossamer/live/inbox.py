@@ -101,10 +101,23 @@ class Inbox:
     def wants(self, topic: Topic) -> bool:
         return self.hierarchy.includes(self.topic, topic)
 
-    def offer(self, item: Delivery) -> None:
-        """Takes an event without ever waiting."""
+    def offer(self, items: Sequence[Delivery]) -> None:
+        """Takes events without ever waiting: all at once if there is nothing to look at, the usual case."""
         if self.behind is not None:
-            return  # the reader is still reading the spool, where this one stands too
+            return  # the reader is still reading the spool, where these stand too
+        size = sum([len(item.payload) for item in items])
+        has_room = len(self.memory) + len(items) <= self.items_max and self.size + size < self.bytes_max
+        if self.filter is None and has_room and not self.lost:
+            self.memory.extend(items)
+            self.size += size
+            self._notify()
+            return
+        for item in items:
+            self._offer(item)
+
+    def _offer(self, item: Delivery) -> None:
+        if self.behind is not None:
+            return
         if self.filter is not None and not self.filter.matches(item.attributes):
             self._pass_over(item)
         elif len(self.memory) < self.items_max and self.size < self.bytes_max:

@@ -8,7 +8,7 @@ import os
 import time
 import typing
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -73,9 +73,11 @@ class Histogram:
         self.counts = [0] * (len(bounds) + 1)
         self.total_us = 0
 
-    def add(self, value_us: int) -> None:
-        self.counts[bisect_left(self.bounds, value_us)] += 1
-        self.total_us += value_us
+    def add(self, values_us: Sequence[int]) -> None:
+        counts, bounds = self.counts, self.bounds
+        for value_us in values_us:
+            counts[bisect_left(bounds, value_us)] += 1
+        self.total_us += sum(values_us)
 
 
 class Metrics(Struct, kw_only=True, eq=False):
@@ -144,13 +146,13 @@ class Metrics(Struct, kw_only=True, eq=False):
         """A link ended. What the system says of a broken connection has too many wordings to tell apart."""
         self.links_closed.add(why if why in self.links_closed or why in self.refusals else "connection lost")
 
-    def delivered(self, topic: str, latency_us: int) -> None:
-        self.events_delivered += 1
-        self.deliveries.add(topic)
-        if latency_us < 0:
-            self.clocks_apart += 1
-        else:
-            self.delivery_latency.add(latency_us)
+    def delivered(self, topic: str, latencies_us: Sequence[int]) -> None:
+        """Events of one topic, and how long each was on its way."""
+        self.events_delivered += len(latencies_us)
+        self.deliveries.add(topic, len(latencies_us))
+        true = [latency_us for latency_us in latencies_us if latency_us >= 0]
+        self.clocks_apart += len(latencies_us) - len(true)
+        self.delivery_latency.add(true)
 
     def page(self) -> bytes:
         """Everything, as /metrics shows it."""

@@ -1,7 +1,8 @@
 """All inboxes of a node: which events each gets, which topics the node reads for them, and what the spool keeps."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gossamer.core.machine import Deliver, Missing
@@ -12,8 +13,9 @@ from gossamer.live.bodies import Bodies, Body
 from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
-from gossamer.live.spool import Kept, Spool
+from gossamer.live.spool import Kept, KeptPack, Spool
 from gossamer.live.subscriptions import Subscriptions
+from gossamer.wire.pack import Pack
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -50,29 +52,42 @@ class Readers:
     def deliver(self, deliveries: list[Deliver]) -> None:
         """Everything delivered in one turn of the loop."""
         now_us = time.time_ns() // 1000
-        first = self._keep(deliveries, now_us)
-        for place, each in enumerate(deliveries, first):
-            inboxes = self.audience.of(each.event)
-            if inboxes:
-                item = delivery(each.event, place, each.hops)
-                for inbox in inboxes:
-                    inbox.offer(item)
-        for each in deliveries:
-            self.metrics.delivered(each.event.topic, now_us - each.event.published_us)
+        place = self._keep(deliveries, now_us)
+        for topic, same in groupby(deliveries, lambda each: each.event.topic):
+            run = [*same]
+            self._offer(topic, run, place)
+            self.metrics.delivered(topic, [now_us - each.event.published_us for each in run])
+            place += len(run)
+
+    def _offer(self, topic: Topic, run: list[Deliver], first: int) -> None:
+        """Events of one topic, from this place on."""
+        if not self.audience.has(topic):
+            return
+        items = [delivery(each.event, place, each.hops) for place, each in enumerate(run, first)]
+        for inbox, wanted in self.audience.divided(topic, items):
+            inbox.offer(wanted)
 
     def _keep(self, deliveries: list[Deliver], now_us: int) -> int:
         """Gives each its place, and to the spool if there is one."""
         first = self._place + 1
         self._place += len(deliveries)
         if self.spool is not None:
-            kept = []
-            for each in deliveries:
-                body = self.bodies.get(each.event.id)
-                sealed = body.sealed if isinstance(body, Body) else body or b""
-                kept.append(Kept(each.event.id, each.event.topic, sealed, each.hops, now_us))
-            first = self.spool.keep(kept)
-            self._place = first + len(kept) - 1
+            first = self.spool.keep([*self._kept(deliveries, now_us)])
+            self._place = first + len(deliveries) - 1
         return first
+
+    def _kept(self, deliveries: list[Deliver], now_us: int) -> Iterator[Kept | KeptPack]:
+        """Deliveries for the spool: packs as a whole, if they were delivered so."""
+        start = 0
+        while start < len(deliveries):
+            each, body = deliveries[start], self.bodies.get(deliveries[start].event.id)
+            if isinstance(body, Pack) and is_whole(body, deliveries[start : start + len(body.ids)]):
+                yield KeptPack(body, each.event.topic, each.hops, now_us)
+                start += len(body.ids)
+            else:
+                sealed = body.sealed if isinstance(body, Body) else body or b""
+                yield Kept(each.event.id, each.event.topic, sealed, each.hops, now_us)
+                start += 1
 
     def spills(self) -> int:
         """Times a reader was too slow for memory."""
@@ -136,3 +151,9 @@ class Readers:
     def close(self) -> None:
         for inbox in self.inboxes:
             inbox.fail(closed_inbox())
+
+
+def is_whole(pack: Pack, deliveries: Sequence[Deliver]) -> bool:
+    """Whether these are all events of a pack, in their order and alike."""
+    alike = len({(each.event.topic, each.hops) for each in deliveries}) == 1
+    return alike and [each.event.id for each in deliveries] == [*pack.ids]

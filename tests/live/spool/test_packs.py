@@ -4,12 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live.spool import Kept
+from gossamer.live.spool import Kept, KeptPack
+from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.courier import size_of
 from gossamer.live.spool.jobs import ROW_BYTES
 from gossamer.wire.pack import Pack
@@ -28,17 +30,24 @@ def in_pack(pack: Pack, ids: Sequence[EventId] | None = None, at_us: int = 1_000
     return [Kept(event_id, ".soccer", pack, 2, at_us) for event_id in ids or pack.ids]
 
 
+def whole(pack: Pack, at_us: int = 1_000 * DAY_US) -> KeptPack:
+    return KeptPack(pack, ".soccer", 2, at_us)
+
+
 def is_proved(sealed: bytes, event_id: EventId) -> bool:
     event, leaf, proof = unseal(sealed)
     return event.id == event_id and proof is not None and Proofs().holds(leaf, proof, verify)
 
 
-def test_every_event_of_a_pack_comes_back_with_a_proof_of_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("together", [False, True])
+def test_every_event_of_a_pack_comes_back_with_a_proof_of_its_own(tmp_path: Path, together: bool) -> None:
     pack = pack_of(1, 64)
+    its = [whole(pack)] if together else in_pack(pack)
 
     async def scenario() -> None:
         async with spooling(tmp_path) as spool:
-            spool.keep([kept(100), *in_pack(pack), kept(101)])
+            assert spool.keep([kept(100), *its, kept(101)]) == 1
+            assert spool.last_place == 66
         async with spooling(tmp_path) as spool:
             items, lost = await read_all(spool, limit=10)
             assert [each.place for each in items] == [*range(1, 67)]
@@ -53,14 +62,16 @@ def test_every_event_of_a_pack_comes_back_with_a_proof_of_its_own(tmp_path: Path
 def test_the_bytes_of_a_pack_are_kept_and_counted_once() -> None:
     pack = pack_of(1, 64)
     assert size_of(in_pack(pack)) == len(pack) + 64 * ROW_BYTES
+    assert size_of([whole(pack)]) == len(pack) + ROW_BYTES
+    assert (places([whole(pack), kept(1)]), topics([whole(pack), kept(1, ".a")])) == (65, [".soccer"] * 64 + [".a"])
 
     async def scenario() -> None:
         async with spooling() as spool:
-            spool.keep(in_pack(pack))
+            spool.keep([whole(pack)])
             assert await ask(spool, "SELECT count(*), sum(length(content)) FROM runs") == [(1, len(pack))]
             assert await ask(spool, "SELECT (SELECT count(*) FROM events) + (SELECT count(*) FROM packs)") == [(0,)]
             part = pack_of(101, 64)
-            spool.keep(in_pack(part)[1:])
+            spool.keep(in_pack(part))
             assert await ask(spool, "SELECT count(*), sum(length(content)) FROM packs") == [(1, len(part))]
             assert await ask(spool, "SELECT sum(length(sealed)) FROM events") == [(0,)]
 
@@ -88,7 +99,7 @@ def test_an_event_kept_before_its_pack_stays_where_it_was() -> None:
         async with spooling() as spool:
             alone = pack.alone(pack.ids[2])[1]
             spool.keep([Kept(pack.ids[2], ".soccer", alone)])
-            spool.keep(in_pack(pack))
+            spool.keep([whole(pack)])
             items, _ = await read_all(spool)
             assert [(each.place, unseal(each.sealed)[0].id) for each in items] == [
                 (1, pack.ids[2]),
@@ -104,8 +115,8 @@ def test_an_event_kept_with_its_pack_stays_where_it_was() -> None:
 
     async def scenario() -> None:
         async with spooling() as spool:
-            spool.keep(in_pack(pack))
-            spool.keep([Kept(pack.ids[2], ".soccer", pack.alone(pack.ids[2])[1]), *in_pack(pack_of(3, 2)), kept(9)])
+            spool.keep([whole(pack)])
+            spool.keep([Kept(pack.ids[2], ".soccer", pack.alone(pack.ids[2])[1]), whole(pack_of(3, 2)), kept(9)])
             items, _ = await read_all(spool)
             assert [each.place for each in items] == [1, 2, 3, 6, 7]
             assert [unseal(each.sealed)[0].id.sequence for each in items[:4]] == [1, 2, 3, 4]
@@ -118,7 +129,7 @@ def test_events_delivered_with_their_pack_are_not_news_to_the_next_life(tmp_path
 
     async def scenario() -> None:
         async with spooling(tmp_path) as spool:
-            spool.keep([*in_pack(one), *in_pack(other, at_us=1_001 * DAY_US)])
+            spool.keep([whole(one), whole(other, at_us=1_001 * DAY_US)])
         async with spooling(tmp_path) as spool:
             assert spool.last_place == 10
             assert await spool.seen(100) == [*one.ids, *other.ids]
@@ -134,7 +145,7 @@ def test_young_events_are_not_lost_because_their_pack_ends_late() -> None:
 
     async def scenario() -> None:
         async with spooling(now_us=clock, keep_s=86400) as spool:
-            spool.keep([kept(100, at_us=clock.now_us - 2 * DAY_US), *in_pack(pack, at_us=clock.now_us)])
+            spool.keep([kept(100, at_us=clock.now_us - 2 * DAY_US), whole(pack, clock.now_us)])
             await spool.tidy()
             items, lost = await read_all(spool)
             assert [each.place for each in items] == [2, 3, 4, 5]
@@ -143,7 +154,8 @@ def test_young_events_are_not_lost_because_their_pack_ends_late() -> None:
     asyncio.run(scenario())
 
 
-PACKS = [pack_of(1 + 10 * number, size) for number, size in enumerate((3, 4, 1, 5))]
+GAPS = packed([Event(EventId(7, 1, sequence), ".soccer", b"") for sequence in (50, 52, 51)])
+PACKS = [GAPS, *(pack_of(1 + 10 * number, size) for number, size in enumerate((3, 4, 1, 5)))]
 PARTS = st.tuples(st.sampled_from(PACKS), st.integers(0, 4), st.integers(1, 5), st.booleans())
 
 
@@ -158,13 +170,13 @@ def test_whole_or_in_parts_every_event_stands_where_it_was_kept_first(
         place = 0
         async with spooling() as spool:
             for turn in turns:
-                batch: list[Kept] = []
-                for pack, start, count, whole in turn:
-                    batch += in_pack(pack, pack.ids if whole else pack.ids[start : start + count] or pack.ids[:1])
+                batch: list[Kept | KeptPack] = []
+                for pack, start, count, together in turn:
+                    ids = pack.ids if together else pack.ids[start : start + count] or pack.ids[:1]
+                    batch += [whole(pack)] if together else in_pack(pack, ids)
+                    for place, each in enumerate(ids, place + 1):
+                        wanted.setdefault(each, place)
                 spool.keep(batch)
-                for each in batch:
-                    place += 1
-                    wanted.setdefault(each.id, place)
             items, lost = await read_all(spool, limit=limit)
             assert lost == []
             assert {unseal(each.sealed)[0].id: each.place for each in items} == wanted
@@ -183,7 +195,7 @@ def test_a_pack_goes_with_the_last_of_its_events() -> None:
     async def scenario() -> None:
         async with spooling(now_us=clock, keep_s=86400) as spool:
             spool.keep(in_pack(old, old.ids[:2], clock.now_us - 2 * DAY_US))
-            spool.keep([*in_pack(old, old.ids[2:], clock.now_us), *in_pack(young, at_us=clock.now_us)])
+            spool.keep([*in_pack(old, old.ids[2:], clock.now_us), whole(young, clock.now_us)])
             await spool.tidy()
             assert [each.place for each in (await read_all(spool))[0]] == [3, 4, 5, 6, 7, 8]
             assert await ask(spool, "SELECT last FROM packs UNION SELECT last FROM runs") == [(4,), (8,)]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from gossamer.core.errors import GossamerError, Misuse
-from gossamer.live.spool.items import Kept, Outgoing
+from gossamer.live.spool.items import Delivered, KeptPack, Outgoing, places, topics
 from gossamer.live.spool.jobs import ROW_BYTES, Accept, Ask, Change, Job, Keep, Outcome
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
@@ -62,13 +62,13 @@ class Courier:
         self._hand_over_soon()
         return future
 
-    def keep(self, first: int, deliveries: Sequence[Kept]) -> None:
+    def keep(self, first: int, deliveries: Delivered) -> None:
         """They are written soon, or, while too much is queued already, noted as lost."""
         self._check_open()
         size, queued = size_of(deliveries), self._keeping - self.writer.kept_bytes
         if queued and queued + size > self.queue_bytes:
-            self._missed.add(first, [each.topic for each in deliveries])
-            self.dropped += len(deliveries)
+            self._missed.add(first, topics(deliveries))
+            self.dropped += places(deliveries)
             return
         self._tell_missed()
         self._keeping += size
@@ -163,6 +163,7 @@ class Courier:
             self._hand_over()
 
 
-def size_of(events: Sequence[Outgoing] | Sequence[Kept]) -> int:
-    bodies = {id(each.sealed): each.sealed for each in events}  # those of a pack share theirs
-    return sum(map(len, bodies.values())) + ROW_BYTES * len(events)
+def size_of(events: Sequence[Outgoing] | Delivered) -> int:
+    bodies = [each.pack if isinstance(each, KeptPack) else each.sealed for each in events]
+    shared = {id(body): len(body) for body in bodies}  # those of a pack share theirs
+    return sum(shared.values()) + ROW_BYTES * len(bodies)

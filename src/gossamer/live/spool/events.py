@@ -9,10 +9,10 @@ from typing import Any
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import EventId
 from gossamer.core.topics import ROOT, Topic
-from gossamer.live.spool.items import Kept, Stored
+from gossamer.live.spool.items import Delivered, Kept, Stored
 from gossamer.live.spool.packs import Packs
 from gossamer.live.spool.rows import write_rows
-from gossamer.live.spool.runs import IN_NO_RUN, Runs, whole
+from gossamer.live.spool.runs import IN_NO_RUN, Runs
 from gossamer.live.spool.schema import number
 from gossamer.wire.pack import Pack
 
@@ -30,20 +30,18 @@ class Events:
         self.packs = Packs(db)
         self.runs = Runs(db)
 
-    def add(self, batches: Sequence[tuple[int, Sequence[Kept]]]) -> None:
+    def add(self, batches: Sequence[tuple[int, Delivered]]) -> None:
         """Each batch with the place of its first event. An id that is there already stays where it is."""
         apart: list[tuple[int, Kept]] = []
-        for first, batch in batches:
-            start = 0
-            while start < len(batch):
-                run = whole(batch, start)
-                if run:
-                    self._add_apart(apart)  # one of them may be in the run too
-                    apart = []
-                if not run or not self.runs.add(first + start, run):
-                    run = run or batch[start : start + 1]
-                    apart += enumerate(run, first + start)
-                start += len(run)
+        for place, batch in batches:
+            for each in batch:
+                if isinstance(each, Kept):
+                    apart.append((place, each))
+                    place += 1
+                    continue
+                self._add_apart(apart)  # one of them may be in the pack too
+                apart = [] if self.runs.add(place, each) else [*enumerate(each.each(), place)]
+                place += len(each.pack.ids)
         self._add_apart(apart)
 
     def _add_apart(self, events: Sequence[tuple[int, Kept]]) -> None:

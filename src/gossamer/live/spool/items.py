@@ -1,6 +1,7 @@
 """What goes into the spool and what comes out of it: plain tuples, since there is one per event."""
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
 
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
@@ -37,6 +38,34 @@ class Kept(NamedTuple):
     hops: int = 0
     at_us: int = 0
     "When it was delivered, in microseconds since 1970: its age is counted from here."
+
+
+class KeptPack(NamedTuple):
+    """All events of a pack that were delivered here, one after the other."""
+
+    pack: Pack
+    topic: Topic
+    hops: int
+    at_us: int
+
+    def each(self) -> list[Kept]:
+        return [Kept(event_id, self.topic, self.pack, self.hops, self.at_us) for event_id in self.pack.ids]
+
+
+Delivered: TypeAlias = Sequence[Kept | KeptPack]
+
+
+def topics(delivered: Delivered) -> list[Topic]:
+    """The topic of every event, place after place."""
+    found: list[Topic] = []
+    for each in delivered:
+        found += [each.topic] * len(each.pack.ids) if isinstance(each, KeptPack) else [each.topic]
+    return found
+
+
+def places(delivered: Delivered) -> int:
+    """How many events these are."""
+    return sum([len(each.pack.ids) if isinstance(each, KeptPack) else 1 for each in delivered])
 
 
 class Stored(NamedTuple):

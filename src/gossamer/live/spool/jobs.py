@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from gossamer.core.errors import GossamerError
-from gossamer.live.spool.items import Kept, Outgoing
+from gossamer.live.spool.items import Delivered, Outgoing
 from gossamer.live.spool.store import Store
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ class Keep(NamedTuple):
     """Delivered events, and the place of the first."""
 
     first: int
-    kept: Sequence[Kept]
+    kept: Delivered
     size: int
 
 

@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Generator, Sequence
 
 from gossamer.core.ids import EventId
-from gossamer.live.spool.items import Kept, Stored
-from gossamer.wire.pack import Pack, opened, unpack
+from gossamer.live.spool.items import KeptPack, Stored
+from gossamer.wire.pack import opened, unpack
 
 INSERT = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 APART = "SELECT 1 FROM events WHERE publisher = ? AND incarnation = ? AND sequence BETWEEN ? AND ? LIMIT 1"
@@ -24,21 +24,20 @@ class Runs:
         self._met: dict[EventId, tuple[bytes, bytes]] = {}
         "What was in the run asked for last: whoever misses one of its events often misses all."
 
-    def add(self, first: int, run: Sequence[Kept]) -> bool:
-        """Keeps what `whole` found, from this place on. False: some of it is here already."""
-        low, high, kept, content = run[0].id, run[-1].id, run[0], run[0].sealed
+    def add(self, first: int, kept: KeptPack) -> bool:
+        """Keeps all events of a pack, from this place on. False: some of it is here already, or they do not follow
+        each other."""
+        low, high, count = kept.pack.ids[0], kept.pack.ids[-1], len(kept.pack.ids)
+        if not follow_up(kept.pack.ids):
+            return False
         named = (low.publisher, low.incarnation)
         following = self.db.execute(NEXT, (*named, low.sequence)).fetchone()
         if following is not None and following[0] <= high.sequence:
             return False
         if self.db.execute(APART, (*named, low.sequence, high.sequence)).fetchone() is not None:
             return False
-        assert isinstance(content, Pack)
-        places = (first + len(run) - 1, first)
-        self.db.execute(
-            INSERT,
-            (*places, *named, low.sequence, high.sequence, kept.topic, kept.hops, kept.at_us, content.content),
-        )
+        about = (kept.topic, kept.hops, kept.at_us, kept.pack.content)
+        self.db.execute(INSERT, (first + count - 1, first, *named, low.sequence, high.sequence, *about))
         return True
 
     def alone(self, event_id: EventId) -> bytes:
@@ -69,14 +68,7 @@ class Runs:
         self.db.execute("DELETE FROM runs WHERE last <= ?", (up_to,))
 
 
-def whole(batch: Sequence[Kept], start: int) -> Sequence[Kept]:
-    """The events from there on that are a pack as a whole, one after the other and alike; none if they are not."""
-    pack = batch[start].sealed
-    if type(pack) is not Pack:
-        return ()
-    run = batch[start : start + len(pack.ids)]
-    first = pack.ids[0]
-    following = [*range(first.sequence, first.sequence + len(run))]
-    alike = len({each[1:] for each in run}) == len({each.incarnation for each in pack.ids}) == 1
-    in_order = alike and [each.id for each in run] == [*pack.ids]
-    return run if in_order and [each.sequence for each in pack.ids] == following else ()
+def follow_up(ids: Sequence[EventId]) -> bool:
+    """Whether each sequence is one more than that before it, in one life of the publisher."""
+    first, lives = ids[0].sequence, {each.incarnation for each in ids}
+    return len(lives) == 1 and [each.sequence for each in ids] == [*range(first, first + len(ids))]

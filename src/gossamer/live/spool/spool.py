@@ -10,7 +10,7 @@ from gossamer.core.ids import EventId, Peer
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.courier import Courier
 from gossamer.live.spool.events import seen
-from gossamer.live.spool.items import Cursor, Kept, Outgoing, Page, Waiting
+from gossamer.live.spool.items import Cursor, Delivered, Outgoing, Page, Waiting, places
 from gossamer.live.spool.schema import SYNCHRONOUS, Durability
 from gossamer.live.spool.store import Store
 
@@ -70,7 +70,7 @@ class Spool:
 
     # -- deliveries ---------------------------------------------------------------------------------------------
 
-    def keep(self, deliveries: Sequence[Kept]) -> int:
+    def keep(self, deliveries: Delivered) -> int:
         """Gives them places, one after the other, and returns the first: whoever reads from now on finds them there.
 
         If too much is queued already they are not kept: `lost` counts them, and `read` tells it in their places.
@@ -79,7 +79,7 @@ class Spool:
         first = self._last + 1
         if deliveries:
             self._courier.keep(first, deliveries)
-            self._last += len(deliveries)
+            self._last += places(deliveries)
         return first
 
     async def read(

@@ -10,7 +10,7 @@ from typing import TypeAlias
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.events import Events
 from gossamer.live.spool.faults import explained, no_folder
-from gossamer.live.spool.items import Kept, Lost, Outgoing, Page
+from gossamer.live.spool.items import Delivered, Lost, Outgoing, Page, places
 from gossamer.live.spool.later import Later
 from gossamer.live.spool.lock import Lock
 from gossamer.live.spool.losses import Losses
@@ -23,7 +23,7 @@ AHEAD = 1 << 24
 """Places are given out before their events are committed, and a reader may have met one that a crash then undid. They
 are reserved this far ahead, and a start after a crash begins beyond: no place ever means two events."""
 
-Batch: TypeAlias = tuple[int, Sequence[Kept]]
+Batch: TypeAlias = tuple[int, Delivered]
 "Events, and the place of the first."
 
 
@@ -89,8 +89,8 @@ class Store:
         due = self.retention.due()
         if not (publications or batches or due or self.pending()):
             return False
-        written = sum(map(len, publications)) + sum(len(batch) for _, batch in batches)
-        settled = batches[-1][0] + len(batches[-1][1]) - 1 if batches else self.settled
+        written = sum(map(len, publications)) + sum(places(batch) for _, batch in batches)
+        settled = batches[-1][0] + places(batches[-1][1]) - 1 if batches else self.settled
         reserved = self._reserved if settled + AHEAD // 2 < self._reserved else settled + AHEAD
         with transaction(self.db):
             step = self.retention.step(written) if due else NOTHING

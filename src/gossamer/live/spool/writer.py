@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.live.spool.faults import explained
+from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.jobs import Accept, Ask, Change, Job, Keep, Outcome
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
@@ -112,8 +113,8 @@ class Writer(Thread):
         missed = Losses()
         for job in keeps:
             if self._attempt(store, [], [job]) is not None:
-                missed.add(job.first, [each.topic for each in job.kept])
-                self.lost += len(job.kept)
+                missed.add(job.first, topics(job.kept))
+                self.lost += places(job.kept)
         if missed:
             store.lose(missed.ranges())
         self._note(fault)

@@ -84,7 +84,9 @@ class Holding:
     def in_store(self, event_id: EventId) -> tuple[Topic, int] | None:
         """The topic and the size of an event that only the store has by now."""
         found = None if self.stored is None else self.stored.get(event_id)
-        return None if found is None else next((topic, size) for each, _, topic, size in found.events if each == event_id)
+        return (
+            None if found is None else next((topic, size) for each, _, topic, size in found.events if each == event_id)
+        )
 
     def at(self, source: int, incarnation: int, signature: int, sequence: int) -> EventId | None:
         """The event at this place in its publisher's count, if it can be had here."""
