@@ -175,7 +175,7 @@ def test_what_is_found_is_always_what_a_look_at_every_event_would_find(
         numbers = range(number, number + (together if queue is None else 1))
         number = numbers.stop
         parcel = some(*numbers, patterns=patterns)
-        model |= {each: (parcel, patterns) for each in numbers}
+        model |= dict.fromkeys(numbers, (parcel, patterns))
         for gone in cache.put(parcel, ours):
             for each in gone.tags:
                 del model[each]

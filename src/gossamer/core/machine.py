@@ -5,7 +5,7 @@ Timers are values: there is no cancel, a layer ignores a timer whose generation 
 Time is whole microseconds.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeAlias
 
 from msgspec import Struct
@@ -199,6 +199,8 @@ class Machine(Protocol):
     def step(self, given: Given, now_us: int) -> list[Effect]: ...
 
     def knows(self, event_id: EventId) -> bool: ...
+
+    def knows_any(self, event_ids: Sequence[EventId]) -> bool: ...
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of what an event about to be published matches: its publisher tags it with them."""

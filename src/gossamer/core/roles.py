@@ -93,5 +93,7 @@ class Memory(Protocol):
 
     def add(self, event_id: EventId) -> bool: ...
 
+    def has_any(self, event_ids: Sequence[EventId]) -> bool: ...
+
     def add_all(self, event_ids: Sequence[EventId]) -> bool:
         """Remembers them if all are new, and otherwise none."""

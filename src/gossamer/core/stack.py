@@ -145,6 +145,9 @@ class Stack:
     def knows(self, event_id: EventId) -> bool:
         return event_id in self.seen
 
+    def knows_any(self, event_ids: Sequence[EventId]) -> bool:
+        return self.seen.has_any(event_ids)
+
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         return () if self.recover is None else self.recover.patterns(topic, attributes)
 

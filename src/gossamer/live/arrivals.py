@@ -12,7 +12,7 @@ from msgspec import Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Given, Known, Received
+from gossamer.core.machine import Given, Known, Machine, Received
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
@@ -38,14 +38,14 @@ class Arrivals:
         bodies: Bodies,
         carriers: dict[str, type[Struct]],
         metrics: Metrics,
-        knows: Callable[[EventId], bool],
+        machine: Machine,
         feed: Callable[[Given], None],
         meet: Callable[[Received], None],
         may: Callable[[Peer, str, Topic], bool],
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
         self.carriers, self.metrics = carriers, metrics
-        self.knows, self.feed, self.meet, self.may = knows, feed, meet, may
+        self.machine, self.feed, self.meet, self.may = machine, feed, meet, may
         self.ours: Callable[[Link, list[EventId]], None] = lambda link, events: None
         "Told which events arrived straight from their publisher."
         self.copy_met: Callable[[int, Peer, EventId, int, int], None] | None = None
@@ -96,7 +96,7 @@ class Arrivals:
 
     def _known_otherwise(self, event_id: EventId) -> bool:
         """An id known from before a restart, or from long ago: there is nothing left to compare a body with."""
-        return event_id not in self.bodies.leaves and self.knows(event_id)
+        return event_id not in self.bodies.leaves and self.machine.knows(event_id)
 
     # -- one event ----------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Arrivals:
         )
 
     def _are_new(self, pack: Pack) -> bool:
-        return self.bodies.leaves.keys().isdisjoint(pack.ids) and not any(map(self.knows, pack.ids))
+        return self.bodies.leaves.keys().isdisjoint(pack.ids) and not self.machine.knows_any(pack.ids)
 
     def _sorted_out(
         self, link: Link, pack: Pack, events: list[Event], granted: list[Topic]

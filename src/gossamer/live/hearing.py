@@ -11,8 +11,8 @@ from collections.abc import Callable
 from msgspec import Raw, Struct
 
 from gossamer.core.errors import PeerFault
-from gossamer.core.ids import EventId, Peer, peer_of
-from gossamer.core.machine import Given, Introduced, Message, Received
+from gossamer.core.ids import Peer, peer_of
+from gossamer.core.machine import Given, Introduced, Machine, Message, Received
 from gossamer.core.topics import Topic
 from gossamer.live.arrivals import Arrivals
 from gossamer.live.bodies import Bodies
@@ -46,7 +46,7 @@ class Hearing:
         codec: Codec,
         carriers: dict[str, type[Struct]],
         metrics: Metrics,
-        knows: Callable[[EventId], bool],
+        machine: Machine,
         feed: Callable[[Given], None],
         meet: Callable[[Received], None],
         control: Callable[[Link, Message], bool],
@@ -57,7 +57,7 @@ class Hearing:
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
         self.feed, self.control = feed, control
         self.meant, self.requests = meant, requests
-        self.arrivals = Arrivals(me, trust, book, bodies, carriers, metrics, knows, feed, meet, self.may)
+        self.arrivals = Arrivals(me, trust, book, bodies, carriers, metrics, machine, feed, meet, self.may)
         self.losing: Losing | None = None
         "Loses some of it, where that is asked for."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}

@@ -161,7 +161,7 @@ class Station:
             self.codec,
             self.carriers,
             self.metrics,
-            self.machine.knows,
+            self.machine,
             self.driver.feed,
             self.driver.meet,
             self.office.control,

@@ -16,6 +16,9 @@ class Seen:
     def __contains__(self, event_id: EventId) -> bool:
         return event_id in self.young or event_id in self.old
 
+    def has_any(self, event_ids: Sequence[EventId]) -> bool:
+        return not (self.young.isdisjoint(event_ids) and self.old.isdisjoint(event_ids))
+
     def add(self, event_id: EventId) -> bool:
         """True if the id is new."""
         if event_id in self.young or event_id in self.old:
@@ -28,7 +31,7 @@ class Seen:
     def add_all(self, event_ids: Sequence[EventId]) -> bool:
         """True if all of them are new; otherwise none is remembered."""
         ids = {*event_ids}
-        if len(ids) < len(event_ids) or not self.young.isdisjoint(ids) or not self.old.isdisjoint(ids):
+        if len(ids) < len(event_ids) or self.has_any(event_ids):
             return False
         if len(self.young) >= self.limit:
             self.old, self.young = self.young, set()

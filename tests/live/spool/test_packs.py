@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.live.spool import Kept, KeptPack
-from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.courier import size_of
+from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.jobs import ROW_BYTES
 from gossamer.wire.pack import Pack
 from gossamer.wire.proof import Proofs
@@ -174,7 +174,8 @@ def test_whole_or_in_parts_every_event_stands_where_it_was_kept_first(
                 for pack, start, count, together in turn:
                     ids = pack.ids if together else pack.ids[start : start + count] or pack.ids[:1]
                     batch += [whole(pack)] if together else in_pack(pack, ids)
-                    for place, each in enumerate(ids, place + 1):
+                    for each in ids:
+                        place += 1
                         wanted.setdefault(each, place)
                 spool.keep(batch)
             items, lost = await read_all(spool, limit=limit)

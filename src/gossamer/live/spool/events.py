@@ -13,7 +13,6 @@ from gossamer.live.spool.items import Delivered, Kept, Stored
 from gossamer.live.spool.packs import Packs
 from gossamer.live.spool.rows import write_rows
 from gossamer.live.spool.runs import IN_NO_RUN, Runs
-from gossamer.live.spool.schema import number
 from gossamer.wire.pack import Pack
 
 SCANNED_MAX = 10_000

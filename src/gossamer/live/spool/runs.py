@@ -52,7 +52,8 @@ class Runs:
     def between(self, start: int, end: int, condition: str, values: Sequence[str]) -> Generator[Stored, None, None]:
         """Events in these places, of topics of which the condition holds."""
         found = self.db.execute(
-            f"SELECT first, hops, at_us, content FROM runs WHERE last >= ? AND first <= ? AND ({condition}) ORDER BY last",
+            f"""SELECT first, hops, at_us, content FROM runs
+                WHERE last >= ? AND first <= ? AND ({condition}) ORDER BY last""",
             (start, end, *values),
         )
         try:

@@ -29,8 +29,8 @@ WAL_BYTES = 16 << 20
 LOST = "CREATE TABLE lost (first INTEGER NOT NULL, last INTEGER NOT NULL, topic TEXT NOT NULL, events INTEGER NOT NULL)"
 PACKS = "CREATE TABLE packs (last INTEGER PRIMARY KEY, content BLOB NOT NULL)"
 RUNS = """CREATE TABLE runs (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, publisher INTEGER NOT NULL,
-    incarnation INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, topic TEXT NOT NULL, hops INTEGER NOT NULL,
-    at_us INTEGER NOT NULL, content BLOB NOT NULL)"""
+       incarnation INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, topic TEXT NOT NULL,
+       hops INTEGER NOT NULL, at_us INTEGER NOT NULL, content BLOB NOT NULL)"""
 RUN_IDS = "CREATE INDEX run_ids ON runs (publisher, incarnation, high, low)"
 TABLES = (
     # Single numbers: incarnation, places (up to where they may have been given out), floor (up to where pruned).
