@@ -12,7 +12,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.wire.pack import Pack, pack, unpack
-from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, prove, signed_text
+from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, levels, signed_text, stamp
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, unseal
 from wire import golden
 from wire.test_proof import KEY, SIZES, sign, verify
@@ -28,11 +28,12 @@ def events_of(size: int) -> list[Event]:
 def packed(events: list[Event], signed: bool = True) -> Pack:
     heads = [head_of(each) for each in events]
     leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
-    return pack(heads, events, leaves, prove(leaves, KEY, sign)[0].stamp if signed else None)
+    tree = levels(leaves)
+    return pack(heads, events, tree, stamp(tree, KEY, sign) if signed else None)
 
 
 def test_a_pack_is_these_bytes() -> None:
-    made = pack([golden.HEAD], [golden.EVENT], [leaf(golden.HEAD, b"payload")], golden.PROOF.stamp)
+    made = pack([golden.HEAD], [golden.EVENT], [[leaf(golden.HEAD, b"payload")]], Stamp(b"k" * 8, b"s" * 64))
     assert made.content == golden.CONTENT
     read, events = unpack(golden.CONTENT)
     assert events == [golden.EVENT]

@@ -1,7 +1,7 @@
 """Proofs: every event of a batch is proved by one signature, alone and for good, and nothing near a proof is one."""
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 
@@ -13,7 +13,19 @@ from hypothesis import strategies as st
 from msgspec import DecodeError, msgpack
 from msgspec.structs import replace
 
-from gossamer.wire.proof import BATCH_MAX, HASH_BYTES, PATH_MAX, Proof, Proofs, leaf, parent, prove, signed_text
+from gossamer.wire.proof import (
+    BATCH_MAX,
+    HASH_BYTES,
+    PATH_MAX,
+    Proof,
+    Proofs,
+    leaf,
+    levels,
+    parent,
+    proofs,
+    signed_text,
+    stamp,
+)
 
 KEY = b"8 bytes."
 SECRET = b"the publisher's"
@@ -38,6 +50,12 @@ class Verifier:
     def __call__(self, signature: bytes, text: bytes) -> bool:
         self.asked += 1
         return verify(signature, text)
+
+
+def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -> list[Proof]:
+    """One proof per leaf, under one signature."""
+    tree = levels(leaves)
+    return [proof for proof in proofs(tree, stamp(tree, key, sign)) if proof is not None]
 
 
 @cache

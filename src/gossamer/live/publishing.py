@@ -18,7 +18,7 @@ from gossamer.live.spool.items import Outgoing
 from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
-from gossamer.wire.proof import BATCH_MAX, leaf
+from gossamer.wire.proof import BATCH_MAX, leaf, levels, proofs
 from gossamer.wire.sealed import HEAD_BYTES_MAX, TAGS_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
@@ -171,14 +171,15 @@ class Publishing:
 
     def _bodies(self, events: list[Event], heads: list[bytes]) -> Sequence[bytes | Pack]:
         """Signs events together; they travel together too, unless they are large."""
-        leaves = [leaf(head, event.payload) for head, event in zip(heads, events, strict=True)]
-        proofs = self.trust.prove(leaves)
-        size = sum(map(len, heads)) + sum(len(event.payload) for event in events)
-        if len(events) > 1 and size < PACK_BYTES_MAX:
-            made = pack(heads, events, leaves, proofs[0].stamp if proofs[0] is not None else None)
+        payloads = [event.payload for event in events]
+        leaves = [*map(leaf, heads, payloads)]
+        tree = levels(leaves)
+        stamp = self.trust.stamp(tree)
+        if len(events) > 1 and sum(map(len, heads)) + sum(map(len, payloads)) < PACK_BYTES_MAX:
+            made = pack(heads, events, tree, stamp)
             self.bodies.add_pack(made)
             return [made] * len(events)
-        sealed = [seal(*each) for each in zip(heads, [event.payload for event in events], proofs, strict=True)]
+        sealed = [*map(seal, heads, payloads, proofs(tree, stamp))]
         for event, its_leaf, body in zip(events, leaves, sealed, strict=True):
             self.bodies.add(event.id, its_leaf, body)
         return sealed

@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.topics import Topic
-from gossamer.wire.proof import Proof, Stamp
+from gossamer.wire.proof import Levels, Proof, Stamp
 
 Act: TypeAlias = Literal["publish", "subscribe"]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
@@ -87,8 +87,8 @@ class Trust(Protocol):
     def owner(self, peer: Peer) -> str:
         """Whoever runs a peer, by its grant; empty: nobody named."""
 
-    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
-        """Proofs for a batch of this node's events."""
+    def stamp(self, tree: Levels) -> Stamp | None:
+        """This node's signature for a batch of its events."""
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         """PeerFault unless the publisher signed this leaf; Stranger unless a record with that key was admitted."""
@@ -149,8 +149,8 @@ class OpenTrust:
     def owner(self, peer: Peer) -> str:
         return ""
 
-    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
-        return [None] * len(leaves)
+    def stamp(self, tree: Levels) -> Stamp | None:
+        return None
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         """Everything is believed."""

@@ -15,7 +15,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.wire.frame import PART_BYTES
-from gossamer.wire.proof import BATCH_MAX, Proof, Stamp, leaf, levels, path
+from gossamer.wire.proof import BATCH_MAX, Levels, Stamp, leaf, levels, proofs
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, Head, event_of, seal
 
 PACK_BYTES_MAX = PART_BYTES
@@ -65,19 +65,15 @@ class Pack:
 def opened(pack: Pack) -> dict[EventId, tuple[bytes, bytes]]:
     """The leaf of every event of a pack, and that event sealed alone."""
     content = _contents.decode(pack.content)
-    stamp, count = pack.stamp, len(pack.ids)
-    proofs: list[Proof | None] = [None] * count
-    if stamp is not None:
-        tree = levels(pack.leaves)
-        proofs = [Proof(stamp.key, stamp.signature, count, i, path(tree, i)) for i in range(count)]
-    sealed = map(seal, map(bytes, content.heads), content.payloads, proofs)
+    proved = proofs(levels(pack.leaves), pack.stamp)
+    sealed = map(seal, map(bytes, content.heads), content.payloads, proved)
     return dict(zip(pack.ids, zip(pack.leaves, sealed, strict=True), strict=True))
 
 
-def pack(heads: Sequence[bytes], events: Sequence[Event], leaves: Sequence[bytes], stamp: Stamp | None) -> Pack:
-    """Events of one publisher, with the stamp under which all of them were signed."""
+def pack(heads: Sequence[bytes], events: Sequence[Event], tree: Levels, stamp: Stamp | None) -> Pack:
+    """Events of one publisher, with the tree over them and the stamp under which all of them were signed."""
     content = _encoder.encode(Content(stamp, [Raw(head) for head in heads], [event.payload for event in events]))
-    return Pack(content, tuple(event.id for event in events), leaves, levels(leaves)[-1][0], stamp)
+    return Pack(content, tuple([event.id for event in events]), tree[0], tree[-1][0], stamp)
 
 
 def unpack(content: bytes) -> tuple[Pack, list[Event]]:

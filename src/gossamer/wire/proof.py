@@ -21,6 +21,8 @@ ROOT = -1
 Tree: TypeAlias = dict[int, tuple[bytes, bytes]]
 "Nodes by spot, each with its path from there to the root: the siblings of every way taken so far."
 NOTHING: Tree = {}
+Levels: TypeAlias = list[Sequence[bytes]]
+"A whole tree, from the leaves to the root."
 
 HASH_BYTES = 16
 """Bytes of SHA-256 that stand for an event or a pair: nobody finds another text for a given 128 bits. A publisher may
@@ -47,10 +49,6 @@ class Proof(Struct, frozen=True, array_like=True, gc=False):
     path: Annotated[bytes, Meta(max_length=PATH_MAX * HASH_BYTES)]
     "The siblings on the way up, one after the other."
 
-    @property
-    def stamp(self) -> "Stamp":
-        return Stamp(self.key, self.signature)
-
 
 def leaf(head: bytes, payload: bytes) -> bytes:
     """The hash that stands for an event: its encoded head (with its length) and its payload."""
@@ -61,8 +59,8 @@ def parent(left: bytes, right: bytes) -> bytes:
     return sha256(b"\x01" + left + right).digest()[:HASH_BYTES]
 
 
-def levels(leaves: Sequence[bytes]) -> list[Sequence[bytes]]:
-    """The tree, level by level from the leaves to the root. A node without a sibling rises unchanged."""
+def levels(leaves: Sequence[bytes]) -> Levels:
+    """The tree over some leaves. A node without a sibling rises unchanged."""
     level, all_levels = leaves, [leaves]
     while len(level) > 1:
         pairs = [sha256(b"\x01" + left + right).digest()[:HASH_BYTES] for left, right in zip(level[::2], level[1::2])]
@@ -71,23 +69,29 @@ def levels(leaves: Sequence[bytes]) -> list[Sequence[bytes]]:
     return all_levels
 
 
-def path(tree: Sequence[Sequence[bytes]], index: int) -> bytes:
-    """The way from a leaf to the root: every sibling there is."""
-    siblings = []
-    for level in tree[:-1]:
-        if (beside := index ^ 1) < len(level):
-            siblings.append(level[beside])
-        index >>= 1
-    return b"".join(siblings)
+def paths(tree: Levels) -> list[bytes]:
+    """The ways from the leaves to the root: every sibling there is, then the way from the parent on."""
+    above = [b""]
+    for level in reversed(tree[:-1]):
+        beside = [level[i ^ 1] if i ^ 1 < len(level) else b"" for i in range(len(level))]
+        above = [sibling + above[i >> 1] for i, sibling in enumerate(beside)]
+    return above
 
 
-def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -> list[Proof]:
-    """One proof per leaf, under one signature."""
-    if not 0 < len(leaves) <= BATCH_MAX:
-        raise ValueError(f"a batch holds 1 to {BATCH_MAX} events, not {len(leaves)}")
-    tree = levels(leaves)
-    signature = sign(signed_text(len(leaves), tree[-1][0]))
-    return [Proof(key, signature, len(leaves), i, path(tree, i)) for i in range(len(leaves))]
+def stamp(tree: Levels, key: bytes, sign: Callable[[bytes], bytes]) -> Stamp:
+    """One signature for all leaves of a tree."""
+    count = len(tree[0])
+    if not 0 < count <= BATCH_MAX:
+        raise ValueError(f"a batch holds 1 to {BATCH_MAX} events, not {count}")
+    return Stamp(key, sign(signed_text(count, tree[-1][0])))
+
+
+def proofs(tree: Levels, stamp: Stamp | None) -> Sequence[Proof | None]:
+    """What of the stamp belongs beside each leaf; nothing where nobody signs."""
+    count = len(tree[0])
+    if stamp is None:
+        return [None] * count
+    return [Proof(stamp.key, stamp.signature, count, i, path) for i, path in enumerate(paths(tree))]
 
 
 def signed_text(count: int, root: bytes) -> bytes:

@@ -28,8 +28,9 @@ from gossamer.wire.frame import (
     read_batch,
 )
 from gossamer.wire.pack import pack as make_pack
-from gossamer.wire.proof import Proof, leaf
+from gossamer.wire.proof import Proof, leaf, levels
 from gossamer.wire.sealed import head_of, seal
+from live.keys.making import prove
 
 pack = msgspec.msgpack.encode
 GONE = (ConnectionError, ssl.SSLError, asyncio.IncompleteReadError)
@@ -154,7 +155,7 @@ def signed(keys: Keyring, *events: Event, hops: int = 1) -> list[tuple[Copy, byt
     """Events under one signature of this keyring's node, as they travel."""
     heads = [head_of(each) for each in events]
     leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
-    proofs = keys.prove(leaves)
+    proofs = prove(keys, leaves)
     return [
         copy_of(each, head, its_leaf, proof, hops)
         for each, head, its_leaf, proof in zip(events, heads, leaves, proofs, strict=True)
@@ -165,8 +166,8 @@ def pack_of(keys: Keyring, *events: Event, hops: int = 1) -> PackCopy:
     """The same, as a pack."""
     heads = [head_of(each) for each in events]
     leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
-    proof = keys.prove(leaves)[0]
-    made = make_pack(heads, events, leaves, proof.stamp if proof is not None else None)
+    tree = levels(leaves)
+    made = make_pack(heads, events, tree, keys.stamp(tree))
     return PackCopy(made.mark, hops, "camcast.carry", memoryview(made.content))
 
 

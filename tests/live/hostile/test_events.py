@@ -10,6 +10,7 @@ from gossamer.wire.proof import leaf
 from gossamer.wire.sealed import head_of, seal
 from live.hostile.arena import TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker, copy_of, event, pack, signed
+from live.keys.making import prove
 
 
 async def delivered(arena: Arena, payload: bytes) -> None:
@@ -55,8 +56,8 @@ def test_nobody_publishes_in_the_name_of_another(network: Network) -> None:
             keys, honest = arena.keys("mallory"), arena.keys("friend")
             true = event(honest, 7, b"true")
             head, its_leaf = head_of(true), leaf(head_of(true), true.payload)
-            (proof,) = keys.prove([its_leaf])
-            (theirs,) = honest.prove([leaf(b"something else", b"")])
+            (proof,) = prove(keys, [its_leaf])
+            (theirs,) = prove(honest, [leaf(b"something else", b"")])
             async with Attacker(arena.victim.address, keys) as attacker:
                 await attacker.greet()
                 attacker.spread(*signed(keys, event(keys, 8, publisher="friend")))  # under its own key

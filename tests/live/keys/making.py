@@ -1,10 +1,12 @@
 """Networks, nodes and handshakes, with real keys."""
 
 import ssl
+from collections.abc import Sequence
 from pathlib import Path
 
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
+from gossamer.wire.proof import Proof, levels, proofs
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -55,3 +57,9 @@ def handshake(server: ssl.SSLContext, client: ssl.SSLContext, host: str | None =
     assert shown[0] is not None
     assert shown[1] is not None
     return shown[0], shown[1]
+
+
+def prove(keys: Keyring, leaves: Sequence[bytes]) -> Sequence[Proof | None]:
+    """One proof per leaf, under one signature of this keyring's node."""
+    tree = levels(leaves)
+    return proofs(tree, keys.stamp(tree))

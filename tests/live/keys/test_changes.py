@@ -15,7 +15,7 @@ from gossamer.live.keys.sealed import Authorities
 from gossamer.live.keys.signing import Signer, fingerprint
 from gossamer.live.trust import Caller, Stranger
 from gossamer.wire.proof import leaf
-from live.keys.making import DAY, NOW, certificate, introduce, member, network
+from live.keys.making import DAY, NOW, certificate, introduce, member, network, prove
 
 BEFORE, AFTER = leaf(b"before", b""), leaf(b"after", b"")
 
@@ -36,9 +36,9 @@ def rotated(net: Network, ring: Keyring) -> None:
 def test_what_was_signed_before_a_change_of_keys_stays_good_and_what_comes_after_is(net: Network) -> None:
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
-    (before,) = two.prove([BEFORE])
+    (before,) = prove(two, [BEFORE])
     rotated(net, two)
-    (after,) = two.prove([AFTER])
+    (after,) = prove(two, [AFTER])
     with pytest.raises(Stranger):  # its new record has not come yet
         one.check(two.peer, AFTER, after, NOW + 60)
     introduce(one, two, now_s=NOW + 60)
@@ -87,7 +87,7 @@ def test_a_reload_that_finds_the_folder_no_good_changes_nothing(net: Network) ->
         two.reload(NOW)
     assert (two.contexts(), two.grant.key) == (contexts, key)
     introduce(one, two)
-    one.check(two.peer, AFTER, two.prove([AFTER])[0], NOW)
+    one.check(two.peer, AFTER, prove(two, [AFTER])[0], NOW)
 
 
 def test_a_folder_does_not_become_another_node_s(net: Network) -> None:
@@ -190,7 +190,7 @@ def revocations(net: Network, node: str | None = None, key: str | None = None) -
 def test_a_revoked_node_is_out_of_everything(net: Network) -> None:
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
-    record, (proof,) = two.record([], 1), two.prove([BEFORE])
+    record, (proof,) = two.record([], 1), prove(two, [BEFORE])
     one.check(two.peer, BEFORE, proof, NOW)
     assert one.revocations() == (0, b"")
     data = revocations(net, "node-2")
@@ -261,7 +261,7 @@ def test_all_keys_a_node_has_had_are_revoked_or_one(net: Network) -> None:
 def test_a_peer_that_changed_its_key_is_not_shut_out_with_the_old_one(net: Network) -> None:
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
-    old, (proof,) = two.grant.key, two.prove([BEFORE])
+    old, (proof,) = two.grant.key, prove(two, [BEFORE])
     rotated(net, two)
     introduce(one, two, now_s=NOW + 60)
     assert one.revoke(revocations(net, key=fingerprint(old).hex())) == []

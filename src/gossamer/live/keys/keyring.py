@@ -22,7 +22,7 @@ from gossamer.live.keys.revoked import Revocations, open_revocations
 from gossamer.live.keys.signing import fingerprint, text, verifier, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
-from gossamer.wire.proof import BATCH_MAX, Proof, Proofs, Stamp, prove
+from gossamer.wire.proof import Levels, Proof, Proofs, Stamp, stamp
 
 GOOD_S = 10.0
 "How long a key that was found good is believed without looking at dates again; revocation counts at once."
@@ -156,9 +156,8 @@ class Keyring:
 
     # -- proofs -------------------------------------------------------------------------------------------------
 
-    def prove(self, leaves: Sequence[bytes]) -> list[Proof | None]:
-        batches = [leaves[i : i + BATCH_MAX] for i in range(0, len(leaves), BATCH_MAX)]
-        return [proof for batch in batches for proof in prove(batch, self._signer.short, self._signer.sign)]
+    def stamp(self, tree: Levels) -> Stamp:
+        return stamp(tree, self._signer.short, self._signer.sign)
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         if proof is None:
