@@ -34,6 +34,25 @@ def test_the_last_ids_are_remembered_whatever_came_before_and_memory_stays_bound
         assert len(seen.young) + len(seen.old) <= 2 * limit
 
 
+@given(st.lists(st.lists(IDS, min_size=1, max_size=5), max_size=20))
+def test_several_are_remembered_if_all_are_new_and_otherwise_none(history: list[list[EventId]]) -> None:
+    seen, plain = Seen(limit=100), set[EventId]()
+    for some in history:
+        assert seen.has_any(some) == any(each in plain for each in some)
+        new = len({*some}) == len(some) and not plain.intersection(some)
+        assert seen.add_all(some) == new
+        plain |= {*some} if new else set()
+        assert {each for each in some if each in seen} == plain.intersection(some)
+
+
+def test_of_several_at_a_time_the_last_are_remembered_too() -> None:
+    seen = Seen(limit=10)
+    for first in range(0, 100, 4):
+        assert seen.add_all([number(each) for each in range(first, first + 4)])
+        assert all(number(recent) in seen for recent in range(max(0, first - 6), first + 4))
+        assert len(seen.young) + len(seen.old) <= 26
+
+
 def test_asking_does_not_make_an_id_seen() -> None:
     seen = Seen()
     assert number(1) not in seen

@@ -277,6 +277,10 @@ def test_whatever_happens_to_the_bytes_reading_ends_and_makes_nothing_up(tmp_pat
             f"x.journal was written by a newer version (journal {VERSION + 1}): upgrade to read it",
         ),
         (
+            MAGIC + segment.seal(b"\x82\xa7version" + bytes([VERSION - 1]) + b"\xa4odd!\x01"),
+            f"x.journal was written by an older version (journal {VERSION - 1}): replay it with that one",
+        ),
+        (
             MAGIC + segment.seal(opening(HEAD)[len(MAGIC) + 8 :].replace(b"\xa5links\x04", b"\xa5links\x00")),
             "x.journal: links must be at least 1, not 0: events could never climb",
         ),

@@ -31,7 +31,8 @@ from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.wire.segment import seal
 
 MAGIC = b"GOSSJRNL"
-VERSION = 1
+VERSION = 2
+"2: events that came together are one given. What answers look like changed with it, so that of 1 none compare."
 OPEN, SEALED = ".journaling", ".journal"
 "How the name of a file ends that is being written, and of one that is finished."
 SETTINGS = "Settings"

@@ -56,6 +56,10 @@ class JournalReader(RecordReader):
         written = self._read_head(iter([content]), _versions).version
         if written > VERSION:  # the rest of its head may look different
             raise SpecError(f"{self.path.name} was written by a newer version (journal {written}): upgrade to read it")
+        if written < VERSION:
+            raise SpecError(
+                f"{self.path.name} was written by an older version (journal {written}): replay it with that one"
+            )
         try:
             return self._read_head(iter([content]), _heads)
         except Misuse as wrong:

@@ -41,7 +41,7 @@ class Field(Layer):
         self.node.accept(carry.carried, peer)
 
     def publish(self, event: Event) -> bool:
-        return self.node.accept(Carried(event), self.node.me)
+        return self.node.accept(Carried(event), self.node.me) is not None
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
         return tuple(pattern for pattern in (A, B, C) if self.node.hierarchy.includes(pattern.topic, topic))

@@ -1,0 +1,139 @@
+"""Events that come together are met as if they had come one by one: same deliveries, losses, copies, and memory."""
+
+from collections.abc import Sequence
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
+
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId
+from gossamer.core.machine import Deliver, Effect, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.patterns import Pattern
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Hierarchy
+from gossamer.parts.seen import Seen
+from gossamer.parts.static import Static
+from gossamer.parts.tagging import Tagger
+from gossamer.protocols.camcast.layer import Camcast, FixedLinks
+from gossamer.protocols.camcast.messages import Carry
+from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.recovery.messages import Again
+from gossamer.protocols.recovery.params import Eviction, Params
+
+ME, VIA, PUBLISHER = 3, 4, 40
+TOPICS = (".a", ".a.b", ".c")
+COMMUNITIES = {".a": range(20), ".a.b": range(30), ".c": range(10)}
+
+
+def node(wishes: Sequence[Subscribe], small: int, eviction: Eviction) -> Stack:
+    made = Stack(ME, 7, Hierarchy(), Seen())
+    camcast = Camcast(made, Static(made, COMMUNITIES), FixedLinks([[50, 51]]), lambda topic: CamcastParams(small=small))
+    Recovery(made, camcast, lambda topic: replace(Params.live(), eviction=eviction, cache=60))
+    for step in (Started(), *wishes):
+        made.step(step, 0)
+    return made
+
+
+def history(topics: Sequence[str], climbs: Sequence[float | None], lives: int) -> list[Event]:
+    """What a publisher made, counted as publishers count."""
+    events: list[Event] = []
+    tagger = Tagger()
+    for number, (topic, climb) in enumerate(zip(topics, climbs, strict=True)):
+        life = number * lives // len(topics)
+        if events and life != events[-1].id.incarnation:
+            tagger = Tagger()
+        tags = tagger.tags([Pattern(each).signature for each in (topic, *Hierarchy().ancestors(topic))])
+        attributes = {"n": number % 3}
+        events.append(Event(EventId(PUBLISHER, life, number), topic, b"x" * number, attributes, climb, 0, 0, tags))
+    return events
+
+
+@st.composite
+def traffic(draw: st.DrawFn) -> list[tuple[type[Struct], int, list[Event]]]:
+    """Some of a publisher's events, in packs: with gaps, duplicates, and late ones, as networks have it."""
+    count = draw(st.integers(1, 30))
+    alike = draw(st.booleans())
+    topics = draw(st.lists(st.sampled_from(TOPICS[:1] if alike else TOPICS), min_size=count, max_size=count))
+    climbs = draw(st.lists(st.sampled_from([None] if alike else [None, 0.4, 1.0]), min_size=count, max_size=count))
+    events = history(topics, climbs, draw(st.integers(1, 2)))
+    packs = []
+    for _ in range(draw(st.integers(1, 6))):
+        start = draw(st.integers(0, count - 1))
+        some = events[start : start + draw(st.integers(1, 10))]
+        if draw(st.booleans()):
+            some = draw(st.permutations(some))[: draw(st.integers(1, 10))]
+        if draw(st.integers(0, 5)) == 0:
+            some = [*some, some[0]]
+        packs.append((draw(st.sampled_from([Carry, Carry, Again])), draw(st.integers(0, 3)), some))
+    return packs
+
+
+def by_event(effects: Sequence[Effect]) -> list[Effect]:
+    """Effects with what is sent taken apart, deliveries first: their order among others does not matter."""
+    apart: list[Effect] = []
+    for effect in effects:
+        if isinstance(effect, Send) and isinstance(effect.message, Carry):
+            apart += [Send(effect.peers, Carry(one)) for one in effect.message.carried.each()]
+        else:
+            apart.append(effect)
+    return sorted(apart, key=lambda effect: (not isinstance(effect, Deliver), type(effect).__name__))
+
+
+def state(made: Stack, events: Sequence[Event]) -> object:
+    recovery = made.recover
+    assert isinstance(recovery, Recovery)
+    noticing, holding = recovery.noticing, recovery.holding
+    return (
+        {who: (source.highest, source.route) for who, source in noticing.sources.items()},
+        noticing.lost.noticed_us,
+        noticing.gaps,
+        [made.knows(event.id) for event in events],
+        [holding.get(event.id) for event in events],
+        [
+            holding.at(PUBLISHER, event.id.incarnation, tag.pattern, tag.sequence)
+            for event in events
+            for tag in event.tags
+        ],
+        {pattern: holding.digest(Pattern(pattern).signature, made.now_us) for pattern in TOPICS},
+    )
+
+
+WISHES = st.lists(
+    st.one_of(
+        st.builds(Subscribe, st.sampled_from([".a", ".a.b", ".c", "."])),
+        st.builds(Subscribe, st.just(".a"), st.sampled_from(["n > 0", "n == 1"])),
+    ),
+    max_size=2,
+)
+
+
+@given(traffic(), WISHES, st.sampled_from([0, 32]), st.sampled_from(["fifo", "random"]))
+@settings(max_examples=300, deadline=None)
+def test_events_that_come_together_are_met_as_if_they_came_one_by_one(
+    packs: list[tuple[type[Struct], int, list[Event]]], wishes: list[Subscribe], small: int, eviction: Eviction
+) -> None:
+    whole, apart = node(wishes, small, eviction), node(wishes, small, eviction)
+    met: dict[EventId, Event] = {}
+    for number, (kind, hops, events) in enumerate(packs):
+        now_us = 40_000 * number
+        carried = Carried(events[0], hops, (8, VIA), tuple(events[1:]))
+        together = whole.step(Received(VIA, kind(carried)), now_us)  # type: ignore[call-arg]
+        alone = [effect for one in carried.each() for effect in apart.step(Received(VIA, kind(one)), now_us)]  # type: ignore[call-arg]
+        assert by_event(together) == by_event(alone)
+        met |= {event.id: event for event in events}
+        assert state(whole, [*met.values()]) == state(apart, [*met.values()])
+
+
+def test_a_pack_of_one_topic_is_one_send_and_one_parcel() -> None:
+    made = node([Subscribe(".a")], 32, "fifo")
+    events = history([".a"] * 10, [None] * 10, 1)
+    effects = made.step(Received(VIA, Carry(Carried(events[0], 2, (), tuple(events[1:])))), 5)
+    assert [effect for effect in effects if isinstance(effect, Deliver)] == [Deliver(event, 2) for event in events]
+    (send,) = [effect for effect in effects if isinstance(effect, Send)]
+    assert send.message == Carry(Carried(events[0], 3, (), tuple(events[1:])))
+    assert all(isinstance(effect, (Deliver, Send, SetTimer)) for effect in effects)
+    assert isinstance(made.recover, Recovery)
+    assert (len(made.recover.holding.cache.order), len(made.recover.holding.cache)) == (1, 10)
