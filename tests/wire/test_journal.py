@@ -285,7 +285,7 @@ def test_whatever_happens_to_the_bytes_reading_ends_and_makes_nothing_up(tmp_pat
             "x.journal: links must be at least 1, not 0: events could never climb",
         ),
     ],
-    ids=["empty", "a trace", "no head", "another head", "newer", "impossible parameters"],
+    ids=["empty", "a trace", "no head", "another head", "newer", "older", "impossible parameters"],
 )
 def test_what_is_no_journal_is_refused_in_one_sentence(tmp_path: Path, content: bytes, says: str) -> None:
     path = tmp_path / "x.journal"
