@@ -34,7 +34,7 @@ def hand_over() -> HandOver:
 def test_whoever_missed_an_event_makes_the_members_that_must_have_it_no_fewer() -> None:
     async def scenario() -> None:
         handover, event = hand_over(), EVENTS[0]
-        handover.begin(event, SEALED[event.id])
+        handover.begin([event], [SEALED[event.id]])
         handover.told([event.id], (2, 3, 4, 5))
         handover.acked(2, ((0, 1, 1),))
         handover.told([event.id], (6,), again=True)

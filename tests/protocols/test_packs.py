@@ -12,7 +12,19 @@ from msgspec.structs import replace
 
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Deliver, Effect, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.machine import (
+    Deliver,
+    Effect,
+    Given,
+    Note,
+    Publish,
+    Received,
+    Send,
+    SetTimer,
+    Started,
+    StartPublishing,
+    Subscribe,
+)
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
@@ -33,7 +45,7 @@ Packs: TypeAlias = list[tuple[type[Struct], int, list[Event]]]
 COMMUNITIES = {".a": range(20), ".a.b": range(30), ".c": range(10)}
 
 
-def node(wishes: Sequence[Subscribe], small: int, eviction: Eviction) -> Stack:
+def node(wishes: Sequence[Given], small: int, eviction: Eviction) -> Stack:
     made = Stack(ME, 7, Hierarchy(), Seen())
     camcast = Camcast(made, Static(made, COMMUNITIES), FixedLinks([[50, 51]]), lambda topic: CamcastParams(small=small))
     Recovery(made, camcast, lambda topic: replace(Params.live(), eviction=eviction, cache=60))
@@ -157,3 +169,30 @@ def test_a_pack_of_one_topic_is_one_send_and_one_parcel() -> None:
     assert all(isinstance(effect, (Deliver, Send, SetTimer)) for effect in effects)
     assert isinstance(made.recover, Recovery)
     assert (len(made.recover.holding.cache.order), len(made.recover.holding.cache)) == (1, 10)
+
+
+@pytest.mark.parametrize("small", [0, 32])
+@given(usual(), WISHES, st.booleans())
+@settings(max_examples=40)
+def test_events_published_together_are_spread_as_if_they_were_one_by_one(
+    small: int, packs: Packs, wishes: list[Subscribe], announced: bool
+) -> None:
+    before = [*wishes, *([StartPublishing(".a")] if announced else [])]
+    whole, apart = node(before, small, "fifo"), node(before, small, "fifo")
+    met: dict[EventId, Event] = {}
+    for number, (_, _, events) in enumerate(packs):
+        ours = [replace(each, id=replace(each.id, publisher=ME)) for each in events]
+        together = whole.step(Publish(ours[0], True, tuple(ours[1:])), 40_000 * number)
+        alone = [effect for each in ours for effect in apart.step(Publish(each), 40_000 * number)]
+        assert by_event(together) == by_event(alone)
+        met |= {each.id: each for each in ours}
+        assert state(whole, [*met.values()]) == state(apart, [*met.values()])
+
+
+def test_what_is_published_together_goes_out_as_one() -> None:
+    made = node([StartPublishing(".a")], 32, "fifo")
+    events = history([".a"] * 10, [None] * 10, 1)
+    effects = made.step(Publish(events[0], True, tuple(events[1:])), 5)
+    assert effects[:10] == [Note("publish", event.id, topic=".a") for event in events]
+    (send,) = [effect for effect in effects if isinstance(effect, Send)]
+    assert send.message == Carry(Carried(events[0], 1, (), tuple(events[1:])))

@@ -64,12 +64,14 @@ class Fired(Struct, frozen=True):
 
 
 class Publish(Struct, frozen=True, gc=False):
-    """Our user publishes an event; joining its community comes first where needed."""
+    """Our user publishes an event, or several that are signed together; joining its community comes first."""
 
     event: Event
     join: bool = True
     """False: this node may not read the topic, so it hands the event to members and never becomes one. An event
     published a second time is spread again: nobody acknowledged it the first time."""
+    more: tuple[Event, ...] = ()
+    "Those that go with it."
 
 
 class StartPublishing(Struct, frozen=True):

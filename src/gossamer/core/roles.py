@@ -36,6 +36,9 @@ class Spread(Protocol):
         """Spreads an event of our own; one spread before goes out again where the protocol can. False: nothing was
         done yet, this node has not found its place in the community."""
 
+    def publish_all(self, events: Sequence[Event]) -> bool:
+        """The same of several new events of one topic. False: nothing was done, they go one by one."""
+
     def has_place(self, topic: Topic) -> bool:
         """Whether this node has found its place where events of the topic travel."""
 

@@ -4,7 +4,7 @@ Layers are plain objects that call each other; only the stack is a machine. Buil
 `Camcast(node, members=…)` is all the wiring there is.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -14,7 +14,8 @@ from gossamer.core.draws import fold
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.interest import Interest
-from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Send, SetTimer, Timer
+from gossamer.core.machine import Deliver, Effect, Given, Message, Note
+from gossamer.core.outbox import Outbox
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Memory, Outside, Recover, Spread
 from gossamer.core.topics import Hierarchy, Topic
@@ -30,27 +31,6 @@ OWNERS_MAX = 20_000
 "Peers whose owner is remembered."
 
 
-class Outbox:
-    """Effects of the step under way."""
-
-    def __init__(self) -> None:
-        self.effects: list[Effect] = []
-
-    def send(self, peers: Iterable[Peer], message: Message) -> None:
-        if told := tuple(peers):
-            self.effects.append(Send(told, message))
-
-    def timer(self, after_us: int, timer: Timer) -> None:
-        self.effects.append(SetTimer(after_us, timer))
-
-    def note(self, kind: Kind, **about: Any) -> None:
-        self.effects.append(Note(kind, **about))
-
-    def take(self) -> list[Effect]:
-        effects, self.effects = self.effects, []
-        return effects
-
-
 class Layer:
     """One protocol's part of a node. Override what you need; each method is a moment in the node's life."""
 
@@ -62,6 +42,10 @@ class Layer:
     def hears(self) -> Mapping[type[Struct], Handler]:
         """Message types (handled as `on_x(peer, message)`) and timer types (`on_x(timer)`)."""
         return {}
+
+    def publish_all(self, events: Sequence[Event]) -> bool:
+        """For the layer that spreads events, if it takes several at a time (see `Spread`)."""
+        return False
 
     def takes_packs(self) -> Collection[type[Struct]]:
         """Messages whose events it takes several at a time. Those of others come one by one."""
@@ -165,7 +149,7 @@ class Stack:
             else:
                 carrier(given.peer, message)  # type: ignore[union-attr]
         elif kind is machine.Publish:
-            self.publish(given.event, given.join)  # type: ignore[union-attr]
+            self.publish_all((given.event, *given.more), given.join)  # type: ignore[union-attr]
         elif kind is machine.Known:
             for layer in self.layers:
                 layer.repeated(given.peer, given.events)  # type: ignore[union-attr,arg-type]
@@ -244,6 +228,21 @@ class Stack:
         """Publications that wait for the node to find its place; from PENDING_MAX on, further ones are dropped."""
         return len(self.pending)
 
+    def publish_all(self, events: Sequence[Event], join: bool = True) -> None:
+        """Several events at once, if the spread takes them so and nothing else is to be done; or one by one."""
+        before = len(self.out.effects)
+        if len(events) > 1 and self._flows(events) and self.spread.publish_all(events):
+            self.out.effects[before:before] = [Note("publish", each.id, topic=each.topic) for each in events]
+            return
+        for event in events:
+            self.publish(event, join)
+
+    def _flows(self, events: Sequence[Event]) -> bool:
+        """Whether all of these are new, and of one topic that is published on already."""
+        topic, interest = events[0].topic, self.interest
+        known = bool(self.pending) or self.seen.has_any([event.id for event in events])
+        return topic in interest.publishing and topic not in self.stopping and interest.alike(events) and not known
+
     def publish(self, event: Event, join: bool = True) -> None:
         """Joins the event's community where needed, then hands the event to the spread, now or once it is ready."""
         if event.id in self.pending:
@@ -314,14 +313,17 @@ class Stack:
         return carried
 
     def _accept_all(self, carried: Carried, via: Peer) -> Carried | None:
-        """Several events: at once if all of them are new and wanted, the usual case; otherwise one after the other."""
-        events, interest = carried.events, self.interest
-        usual = interest.wants(events[0].topic) and interest.alike(events)
-        if not usual or not self.seen.add_all([event.id for event in events]):
+        """Several events: at once if all of them are new and none is strange here, the usual case; otherwise one after
+        the other."""
+        events, topic = carried.events, carried.event.topic
+        wanted = self.interest.wants(topic)
+        usual = wanted or via == self.me or (not self.spread.relays and bool(self.interest.communities(topic)))
+        if not (usual and self.interest.alike(events) and self.seen.add_all([event.id for event in events])):
             return carried.only([one.event for one in carried.each() if self.accept(one, via)])
-        self.out.effects += [Deliver(event, carried.hops) for event in events]
+        if wanted:
+            self.out.effects += [Deliver(event, carried.hops) for event in events]
         if self.recover is not None:
-            self.recover.heard(carried, via, True)
+            self.recover.heard(carried, via, wanted)
         return carried
 
 

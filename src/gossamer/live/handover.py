@@ -96,13 +96,15 @@ class HandOver:
                 self.shelved += 1
         return len(self.unacked) < UNACKED_MAX
 
-    def begin(self, event: Event, body: bytes | Pack) -> None:
-        """Spreads an event for the first time in this life: sealed alone, or in a pack."""
-        join = self.joins(event.topic)
-        entry = self.unacked[event.id] = Unacked(event, body, join, self.loop.time())
-        self.driver.feed(Publish(event, join))
-        if entry.told == 0 and self.is_unwanted(event.id):
-            self._finish(event.id)
+    def begin(self, events: Sequence[Event], bodies: Sequence[bytes | Pack]) -> None:
+        """Spreads events of one topic for the first time in this life: sealed alone, or in a pack."""
+        join, now_s = self.joins(events[0].topic), self.loop.time()
+        entries = [Unacked(event, body, join, now_s) for event, body in zip(events, bodies, strict=True)]
+        self.unacked.update({entry.event.id: entry for entry in entries})
+        self.driver.feed(Publish(events[0], join, tuple(events[1:])))
+        for entry in entries:
+            if entry.told == 0 and self.is_unwanted(entry.event.id):
+                self._finish(entry.event.id)
 
     def told(self, events: Sequence[EventId], peers: tuple[Peer, ...], again: bool = False) -> None:
         """Events of ours left for these peers; `again`: because they missed them, which makes the others no fewer."""
@@ -166,7 +168,7 @@ class HandOver:
                 if each.id not in self.unacked and self.has_room():
                     event, leaf, _ = unseal(each.sealed)
                     self.bodies.add(event.id, leaf, each.sealed)
-                    self.begin(event, each.sealed)
+                    self.begin([event], [each.sealed])
         self._unshelving = None
 
     def _look_again(self) -> None:

@@ -4,6 +4,7 @@ acknowledged them. `publish` is over once the event is spooled; from then on it 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gossamer.core.errors import GossamerError, Misuse, TransportDown
@@ -197,8 +198,15 @@ class Publishing:
             if not future.done():
                 future.set_result(event.id)
         self.metrics.events_published += len(batch)
-        for (event, _, _, _), body in zip(batch, bodies, strict=True):
-            self.handover.begin(event, body)
+        self._begin([event for event, _, _, _ in batch], bodies)
+
+    def _begin(self, events: Sequence[Event], bodies: Sequence[bytes | Pack]) -> None:
+        """What follows each other on one topic goes out together."""
+        start = 0
+        for _, same in groupby(events, lambda event: event.topic):
+            end = start + len([*same])
+            self.handover.begin(events[start:end], bodies[start:end])
+            start = end
 
     # -- handing over -------------------------------------------------------------------------------------------
 
@@ -208,8 +216,7 @@ class Publishing:
         for start in range(0, len(sealed), BATCH_MAX):
             events = [unseal(body)[0] for body in sealed[start : start + BATCH_MAX]]
             bodies = self._bodies(events, [head_of(event) for event in events])
-            for event, body in zip(events, bodies, strict=True):
-                self.handover.begin(event, body)
+            self._begin(events, bodies)
 
     async def handed_over(self, patience_s: float) -> bool:
         """Whether everything published so far reached enough members within this time."""

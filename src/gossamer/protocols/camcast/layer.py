@@ -89,6 +89,14 @@ class Camcast(Topical, Layer):
             self.carry_on(carried)
         return True
 
+    def publish_all(self, events: Sequence[Event]) -> bool:
+        if not self.members.ready(events[0].topic):
+            return False
+        news = self.node.accept(Carried(events[0], more=tuple(events[1:])), via=self.node.me)
+        if news is not None:
+            self.carry_on(news)
+        return True
+
     def left(self, topic: Topic) -> None:
         self.tuned_params.pop(topic, None)
 
