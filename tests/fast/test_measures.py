@@ -103,7 +103,7 @@ def test_more_sources_than_a_word_has_bits_are_all_asked() -> None:
 @settings(max_examples=50)
 def test_tdi_is_what_its_definition_says(overlay: tuple[Interests, Links], depth: int) -> None:
     interests = [wants for wants in overlay[0] if wants]
-    starts, topics = arrays(interests + [set()])  # one who wants nothing changes nothing
+    starts, topics = arrays([*interests, set()])  # one who wants nothing changes nothing
     each = []
     for node, wants in enumerate(interests):
         others = interests[:node] + interests[node + 1 :]

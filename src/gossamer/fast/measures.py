@@ -214,11 +214,12 @@ def explore(graphs: Graphs, exact_up_to: int = EXACT_UP_TO) -> Explored:
     groups, vertices = len(graphs.firsts) - 1, len(graphs.offsets) - 1
     queue, stamps = np.empty(vertices, np.int32), np.zeros(vertices, np.int32)
     words = np.empty((3, int(np.diff(graphs.firsts).max(initial=0))), np.uint64)
-    found = [np.zeros(groups, np.int32) for _ in range(3)]
+    components, largest, diameters = np.zeros((3, groups), np.int32)
     bounds = np.zeros(groups, np.bool_)
     run = compiled(DISTANCES)["explore"]
-    run(graphs.firsts, graphs.offsets, graphs.ends, exact_up_to, queue, stamps, words, *found, bounds)
-    return Explored(*found, ~bounds)
+    found = (components, largest, diameters, bounds)
+    run(graphs.firsts, graphs.offsets, graphs.ends, exact_up_to, queue, stamps, words, *found)
+    return Explored(components, largest, diameters, ~bounds)
 
 
 def compounding(shared: Any) -> Compounding:
