@@ -37,6 +37,7 @@ from gossamer.protocols import CATALOGUE, Catalogue, Protocol
 from gossamer.protocols.assemble import DISPATCH_MESSAGES, DYNAMIC_MESSAGES, dispatch_node, dynamic_node
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
+from protocols.flood.graphs import Graph
 from protocols.hierarchies import SMALL, setting
 from protocols.saying import ME, PEERS, TOPICS, any_of
 
@@ -63,7 +64,14 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"search_every_us": 0},
     ],
     "gossip": [{"clusters": 0}, {"clusters": -3}],
-    "flood": [{"neighbours": 0}, {"neighbours": -1}],
+    "flood": [
+        {"neighbours": 0},
+        {"neighbours": -1},
+        {"linger_us": 0},
+        {"patience_us": 1 << 60},
+        {"shortcut": -1},
+        {"remembered": 0},
+    ],
     "dispatch": [
         {"degree": 1},
         {"patterns_max": 0},
@@ -298,6 +306,8 @@ def test_every_message_is_heard_by_some_node(name: str) -> None:
     heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
+    if name == "flood":  # a tree is not for experiments
+        heard |= Graph({ME: ()}).node(ME).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
 
 
