@@ -47,7 +47,8 @@ PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "co
 # Heavy packages, and the rooms, file names or files that may import them.
 KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "results")
 OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
-OF_SPIDERCAST = ("protocols/spidercast/distances.py",)
+SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing")
+OF_SPIDERCAST = tuple(f"protocols/spidercast/{part}.py" for part in SPIDERCAST_PARTS)
 NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *OF_RECOVERY, *OF_SPIDERCAST)
 HEAVY = {
     "numpy": (*NUMPY_IN_THINK, "fast", "sim", "lab", "pipeline", "planner"),
