@@ -12,10 +12,12 @@ from gossamer.lab.grid import Point, points
 from gossamer.lab.rows import Measure
 from gossamer.lab.studies.communities.story import Story, tell
 from gossamer.lab.studies.communities.tables import Communities
-from gossamer.lab.studies.epidemic.tables import METRICS
+from gossamer.lab.studies.epidemic.tables import METRICS as OF_RECOVERY
+from gossamer.lab.studies.overlay.metrics import METRICS as OF_OVERLAYS
 from gossamer.lab.trial import run_trials
 
 BAR = 40
+MEANINGS = {**OF_RECOVERY, **OF_OVERLAYS}
 
 
 @click.command("simulate", epilog="Example: gossamer simulate camcast/fig15 --set faults.fraction=0.3 --run 7")
@@ -33,7 +35,8 @@ def command(
     run: int,
     as_json: bool,
 ) -> None:
-    """One run of an experiment: rounds, who got the event, messages, parasites; of recovery, what was found again.
+    """One run of an experiment: rounds, who got the event, messages, parasites; of recovery,
+    what was found again; of an overlay, its degrees, components and diameters.
 
     SPEC is a path to an experiment file or the name of a shipped one (see `gossamer experiments`).
     """
@@ -85,7 +88,7 @@ def numbers_table(told: Told) -> Table:
     table.add_column("what it is")
     for each in told.outcomes:
         shown = f"{each.value:.2%}" if each.metric in SHARES else f"{each.value:,.6g}"
-        table.add_row(each.metric, shown, METRICS[each.metric])
+        table.add_row(each.metric, shown, MEANINGS[each.metric])
     return table
 
 
