@@ -54,7 +54,8 @@ class View:
         known = self.known.get(mark.peer)
         if known is not None:
             return mark.stamp > known.entry.mark.stamp
-        return now_us - mark.age_ms * 1000 > self.lost.get(mark.peer, -1)
+        lost_us = self.lost.get(mark.peer)
+        return lost_us is None or now_us - mark.age_ms * 1000 > lost_us
 
     def heard(self, peer: Peer, at_us: int) -> None:
         """The node gave a sign of life then."""
