@@ -84,6 +84,11 @@ class Wants:
         return b"".join(parts)
 
     @cached_property
+    def nested(self) -> tuple[Chain, ...]:
+        """Those that lie below others than the root."""
+        return tuple(chain for chain in self.chains if len(chain) > 1)
+
+    @cached_property
     def word(self) -> int:
         """63 bits that stand for these wants: enough to see that they changed."""
         return int.from_bytes(blake2b(self.packed, digest_size=8).digest()) >> 1
@@ -101,6 +106,14 @@ class Wants:
         return (
             bool(chain) and (self.everything or not self.words.isdisjoint(chain[:-1])) and chain[-1] not in self.words
         )
+
+    def touches(self, other: "Wants") -> bool:
+        """Whether events of some topic concern both."""
+        return any(map(self.covers, other.chains)) or any(map(other.covers, self.chains))
+
+    def below(self, other: "Wants") -> tuple[Chain, ...]:
+        """Topics of another that lie below ours."""
+        return tuple(chain for chain in (other.chains if self.everything else other.nested) if self.includes(chain))
 
     def __len__(self) -> int:
         return len(self.chains)
