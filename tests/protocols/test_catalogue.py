@@ -39,6 +39,7 @@ from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
 from protocols.flood.graphs import Graph
 from protocols.hierarchies import SMALL, setting
+from protocols.overlays import One
 from protocols.saying import ME, PEERS, TOPICS, any_of
 
 EVERY = list(CATALOGUE)
@@ -96,6 +97,24 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"view_max": 0},
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
+    ],
+    "spidercast": [
+        {"greedy": -1},
+        {"greedy": 1 << 10},
+        {"random": -1},
+        {"margin": -1},
+        {"quarantine": 0},
+        {"view": 0},
+        {"view": 0.0},
+        {"view": 1.5},
+        {"adaptive": True, "random": 1},
+        {"adaptive": True, "selection": "similarity"},
+        {"round_us": 0},
+        {"beat_us": 0},
+        {"beats_missed": 0},
+        {"below_max": 0},
+        {"alone_us": 0},
+        {"round_us": 2_000_000, "rest_us": 1_000_000},
     ],
     "search": [
         {"neighbours": 0},
@@ -306,6 +325,8 @@ def test_every_message_is_heard_by_some_node(name: str) -> None:
     heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
+    if CATALOGUE[name].role == "overlay":
+        heard |= One().node.hearers.keys()
     if name == "flood":  # a tree is not for experiments
         heard |= Graph({ME: ()}).node(ME).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 
-Role: TypeAlias = Literal["spread", "members", "search", "recover"]
+Role: TypeAlias = Literal["spread", "members", "search", "recover", "overlay"]
 
 
 class Protocol(Struct, frozen=True, kw_only=True):
@@ -88,6 +88,14 @@ OWN = (
         role="members",
         says="partial views of about (c + 1) ln N members, made by subscriptions that wander",
         package="gossamer.protocols.scamp",
+    ),
+    Protocol(
+        name="spidercast",
+        role="overlay",
+        says="few links for many topics: those interested in each topic are connected among themselves",
+        package="gossamer.protocols.spidercast",
+        presets=("paper", "live"),
+        per_topic=False,
     ),
     Protocol(
         name="search",

@@ -70,7 +70,7 @@ class Homes(Layer):
         if hop is not None:
             self.out.send([hop], seek)
         else:
-            self.out.timer(0, ToSelf(seek))
+            self.out.timer(1, ToSelf(seek))
 
     # -- being asked --------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class Homes(Layer):
     def answer(self, seek: Seek, others: tuple[Other, ...]) -> None:
         found = Found(seek.task, seek.topic, others)
         if seek.seeker == self.node.me:
-            self.out.timer(0, ToSelf(found))
+            self.out.timer(1, ToSelf(found))
         else:
             self.out.send([seek.seeker], found)
 
