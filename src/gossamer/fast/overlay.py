@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from gossamer.fast.compile import compiled, threads_limited
-from gossamer.protocols.spidercast import arrays
+from gossamer.protocols.spidercast import columns as col
 from gossamer.protocols.spidercast.arrays import Room, Task, prepare
 from gossamer.protocols.spidercast.setting import Overlay, OverlaySetting
 
@@ -27,36 +27,40 @@ def build(setting: OverlaySetting, seed: int, threads: int = 1) -> Overlay:
 
 def overlay(room: Room, at_rest: bool) -> Overlay:
     """What stands in the arrays."""
-    net, n = room.net, len(room.net.needs)
-    ends = [_ends(task, n) for task in (room.greedy, room.random)]
-    one_sided = sum(len(np.setxor1d(low, high)) for low, high in ends)
-    both = np.concatenate([low for low, _ in ends])
-    pairs, where = np.unique(both, return_inverse=True)
+    net, n = room.net, len(room.net.rows)
+    tasks = (room.greedy, room.random)
+    ends = [_ends(task, n) for task in tasks]
+    pairs, where = np.unique(np.concatenate([low for low, _ in ends]), return_inverse=True)
     kinds = np.bincount(where, np.repeat([1, 2], [len(low) for low, _ in ends]), len(pairs)).astype(np.uint8)
     return Overlay(
         links=np.column_stack([pairs // max(n, 1), pairs % max(n, 1)]).astype(np.int32),
         kinds=kinds,
         degree_greedy=_degree(room.greedy, n),
         degree_random=_degree(room.random, n),
-        rounds=int(net.clock[arrays.LAST]) + 1,
+        rounds=int(net.clock[col.LAST]) + 1,
         at_rest=at_rest,
-        messages=dict(zip(arrays.MESSAGES, net.sent.tolist())),
-        one_sided=one_sided,
-        over_limit=sum(int((t.degree > t.limit + net.how[arrays.MARGIN]).sum()) for t in (room.greedy, room.random)),
+        messages=dict(zip(col.MESSAGES, net.clock[col.CONNECT :].tolist())),
+        one_sided=sum(len(np.setxor1d(low, high)) for low, high in ends),
+        over_limit=sum(_over(task, int(net.how[col.MARGIN])) for task in tasks),
     )
 
 
 def _ends(task: Task, n: int) -> tuple[Any, Any]:
     """Links as one number each: as the lower node has them, and as the higher one does."""
-    owner = np.repeat(np.arange(len(task.degree), dtype=np.int64), task.degree)
-    skipped = np.repeat(task.first[:-1] - np.cumsum(task.degree, dtype=np.int64) + task.degree, task.degree)
-    peer = task.peers[np.arange(len(owner)) + skipped].astype(np.int64)
+    first, degree = task.nodes[:, col.FIRST].astype(np.int64), task.nodes[:, col.DEGREE]
+    owner = np.repeat(np.arange(len(degree), dtype=np.int64), degree)
+    skipped = np.repeat(first - np.cumsum(degree, dtype=np.int64) + degree, degree)
+    peer = task.links[np.arange(len(owner)) + skipped, col.PEER].astype(np.int64)
     up = owner < peer
     return np.sort(owner[up] * n + peer[up]), np.sort(peer[~up] * n + owner[~up])
 
 
 def _degree(task: Task, n: int) -> Any:
-    return task.degree.copy() if len(task.degree) else np.zeros(n, np.int32)
+    return task.nodes[:, col.DEGREE].copy() if len(task.nodes) else np.zeros(n, np.int32)
+
+
+def _over(task: Task, margin: int) -> int:
+    return int((task.nodes[:, col.DEGREE] > task.nodes[:, col.LIMIT] + margin).sum())
 
 
 def ring(setting: OverlaySetting) -> Overlay:
@@ -81,5 +85,5 @@ def ring(setting: OverlaySetting) -> Overlay:
         degree_random=np.zeros(n, np.int32),
         rounds=0,
         at_rest=True,
-        messages=dict.fromkeys(arrays.MESSAGES, 0),
+        messages=dict.fromkeys(col.MESSAGES, 0),
     )

@@ -10,8 +10,8 @@ import numpy as np
 
 from gossamer.core.draws import CANDIDATE, DISCONNECT, draw, fold, lower_pick, upper_pick
 from gossamer.core.draws import VIEW as VIEWS
-from gossamer.protocols.spidercast import arrays
-from gossamer.protocols.spidercast.arrays import COVERAGE, NEVER, NOBODY, SELECTION, SIMILARITY, VIEW
+from gossamer.protocols.spidercast import columns as col
+from gossamer.protocols.spidercast.columns import NEVER, NOBODY
 from gossamer.protocols.spidercast.rules import (
     GREEDY,
     asks_to_part,
@@ -43,7 +43,7 @@ def popcount(bits: Any) -> Any:
 def shared(net: Any, who: Any, peer: Any) -> Any:
     """Topics that both want."""
     count = 0
-    for word in range(net.how[arrays.WORDS]):
+    for word in range(net.how[col.WORDS]):
         count += popcount(net.wants[who, word] & net.wants[peer, word])
     return count
 
@@ -54,119 +54,120 @@ def has(net: Any, peer: Any, topic: Any) -> Any:
 
 def under_without(net: Any, task: Any, who: Any, peer: Any) -> Any:
     """How many topics would not be covered if this neighbour were gone."""
-    coverage = task.coverage[who]
-    if net.how[SELECTION] != COVERAGE:
-        return max(0, coverage - task.degree[who] + 1)
-    under = 0
-    for i in range(net.starts[who], net.starts[who] + net.needs[who]):
-        if task.cover[i] < coverage or (task.cover[i] == coverage and has(net, peer, net.topics[i])):
+    coverage = task.nodes[who, col.COVER]
+    if net.how[col.SELECTION] != col.COVERAGE:
+        return max(0, coverage - task.nodes[who, col.DEGREE] + 1)
+    under, start = 0, net.rows[who, col.START]
+    for i in range(start, start + net.rows[who, col.NEEDS]):
+        spare = task.topics[i, col.COVERED] - coverage
+        if spare < 0 or (spare == 0 and has(net, peer, net.topics[i])):
             under += 1
     return under
 
 
 def slot_of(task: Any, who: Any, peer: Any) -> Any:
     """Where a neighbour stands, NOBODY if it is none."""
-    for slot in range(task.first[who], task.first[who] + task.degree[who]):
-        if task.peers[slot] == peer:
+    first = task.nodes[who, col.FIRST]
+    for slot in range(first, first + task.nodes[who, col.DEGREE]):
+        if task.links[slot, col.PEER] == peer:
             return slot
     return NOBODY
 
 
 def may_ask(net: Any, task: Any, who: Any, peer: Any, turn: Any) -> Any:
     """Whether a candidate is neither gone, nor a neighbour, nor in quarantine, nor the node itself."""
-    if peer == who or not net.alive[peer] or slot_of(task, who, peer) != NOBODY:
+    if peer == who or not net.rows[peer, col.ALIVE] or slot_of(task, who, peer) != NOBODY:
         return False
-    for i in range(net.how[arrays.QUARANTINE]):
-        if task.quarantined[who, i] == peer and turn < task.since[who, i] + net.how[arrays.QUARANTINE]:
+    for i in range(0, 2 * net.how[col.QUARANTINE], 2):
+        if task.asked[who, i] == peer and turn < task.asked[who, i + 1] + net.how[col.QUARANTINE]:
             return False
     return True
 
 
-# Scores
+# Scores. The first `used` of `bits` are words of topics, the first `used` of `numbers` say which words.
 
 
-def look_for(net: Any, task: Any, which: Any, who: Any, masks: Any, spots: Any) -> Any:
-    """Notes which bits count: topics that are not covered, or all that a node wants. Says in how many words."""
-    for word in range(net.how[arrays.WORDS]):
-        masks[word] = ZERO
-    covering = net.how[SELECTION] == COVERAGE
-    for i in range(net.starts[who], net.starts[who] + net.needs[who]):
-        if not covering or task.cover[i] < task.coverage[who]:
-            masks[net.topics[i] >> 6] |= ONE << np.uint64(net.topics[i] & 63)
+def look_for(net: Any, task: Any, who: Any, bits: Any, numbers: Any) -> Any:
+    """Notes which topics count: those that are not covered, or all that a node wants. Says in how many words."""
+    covering, start = net.how[col.SELECTION] == col.COVERAGE, net.rows[who, col.START]
     used = 0
-    for word in range(net.how[arrays.WORDS]):
-        if masks[word] != ZERO:
-            masks[used], spots[used] = masks[word], word
+    for i in range(start, start + net.rows[who, col.NEEDS]):
+        if covering and task.topics[i, col.COVERED] >= task.nodes[who, col.COVER]:
+            continue
+        word = net.topics[i] >> 6
+        if used == 0 or numbers[used - 1] != word:  # topics ascend
+            bits[used], numbers[used] = ZERO, word
             used += 1
+        bits[used - 1] |= ONE << np.uint64(net.topics[i] & 63)
     return used
 
 
-def score(net: Any, masks: Any, spots: Any, used: Any, peer: Any) -> Any:
-    """How many of the noted topics a candidate wants."""
+def score(net: Any, bits: Any, numbers: Any, used: Any, peer: Any) -> Any:
+    """How many of the noted topics a candidate wants; where none were noted, everybody is as good."""
     if used == NOBODY:
         return 1
     count = 0
     for i in range(used):
-        count += popcount(masks[i] & net.wants[peer, spots[i]])
+        count += popcount(bits[i] & net.wants[peer, numbers[i]])
     return count
 
 
-# Candidates
+# Candidates. Behind the topics, `numbers` holds the members of a view and `bits` marks on those.
 
 
-def see(net: Any, who: Any, marks: Any, members: Any) -> Any:
-    """Draws a node's view again: so many different others, noted in `members`. Says how many."""
-    size, others = net.how[VIEW], np.uint64(net.how[arrays.NODES] - 1)
+def see(net: Any, who: Any, bits: Any, numbers: Any) -> Any:
+    """Draws a node's view again: so many different others. Says how many."""
+    size, others, words = net.how[col.VIEW], np.uint64(net.how[col.NODES] - 1), net.how[col.WORDS]
     key, index, known = fold(net.base[VIEWS], np.uint64(who)), ZERO, 0
     while known < size:
         z = draw(key, index)
         index += ONE
-        known = note(who, np.int64(upper_pick(z, others)), marks, members, known)
+        known += note(np.int64(upper_pick(z, others)), words, bits, numbers, known)
         if known < size:
-            known = note(who, np.int64(lower_pick(z, others)), marks, members, known)
-    for i in range(known):
-        place = members[i] - (members[i] > who)
-        marks[place >> 6] = ZERO
+            known += note(np.int64(lower_pick(z, others)), words, bits, numbers, known)
+    for i in range(words, words + known):
+        bits[words + (numbers[i] >> 6)] = ZERO
+        numbers[i] += numbers[i] >= who
     return known
 
 
-def note(who: Any, place: Any, marks: Any, members: Any, known: Any) -> Any:
-    bit = ONE << np.uint64(place & 63)
-    if marks[place >> 6] & bit != ZERO:
-        return known
-    marks[place >> 6] |= bit
-    members[known] = place + (place >= who)
-    return known + 1
+def note(place: Any, words: Any, bits: Any, numbers: Any, known: Any) -> Any:
+    """Whether a pick is a new one; then it is kept."""
+    at, bit = words + (place >> 6), ONE << np.uint64(place & 63)
+    if bits[at] & bit != ZERO:
+        return 0
+    bits[at] |= bit
+    numbers[words + known] = place
+    return 1
 
 
-def best_introduced(net: Any, task: Any, who: Any, turn: Any, key: Any, masks: Any, spots: Any, used: Any) -> Any:
+def best_introduced(net: Any, task: Any, who: Any, turn: Any, key: Any, bits: Any, numbers: Any, used: Any) -> Any:
     """Of those others named, one that would help; it is not remembered any longer."""
-    best, best_draw = NOBODY, ZERO
-    for i in range(task.heard[who]):
-        peer = task.introduced[who, i]
-        luck = draw(key, np.uint64(peer))
+    best, best_draw, named = NOBODY, ZERO, task.introduced[who]
+    for i in range(task.nodes[who, col.HEARD]):
+        luck = draw(key, np.uint64(named[i]))
         better = best == NOBODY or luck > best_draw
-        if better and score(net, masks, spots, used, peer) and may_ask(net, task, who, peer, turn):
+        if better and score(net, bits, numbers, used, named[i]) and may_ask(net, task, who, named[i], turn):
             best, best_draw = i, luck
     if best == NOBODY:
         return NOBODY
-    chosen = task.introduced[who, best]
-    task.heard[who] -= 1
-    for i in range(best, task.heard[who]):
-        task.introduced[who, i] = task.introduced[who, i + 1]
+    chosen = np.int64(named[best])
+    task.nodes[who, col.HEARD] -= 1
+    for i in range(best, task.nodes[who, col.HEARD]):
+        named[i] = named[i + 1]
     return chosen
 
 
 def best_known(
-    net: Any, task: Any, who: Any, turn: Any, key: Any, ranked: Any, masks: Any, spots: Any, used: Any, marks: Any, members: Any
-) -> Any:  # fmt: skip
+    net: Any, task: Any, who: Any, turn: Any, key: Any, ranked: Any, bits: Any, numbers: Any, used: Any
+) -> Any:
     """Of the view, the candidate with the highest score if they are ranked, anybody with one if not; then by draw."""
-    whole = net.how[VIEW] == 0
-    known = net.how[arrays.NODES] if whole else see(net, who, marks, members)
+    whole, words = net.how[col.VIEW] == 0, net.how[col.WORDS]
+    known = net.how[col.NODES] if whole else see(net, who, bits, numbers)
     best, best_score, best_draw = NOBODY, 1, ZERO
     for i in range(known):
-        peer = i if whole else np.int64(members[i])
-        points = score(net, masks, spots, used, peer)
+        peer = i if whole else numbers[words + i]
+        points = score(net, bits, numbers, used, peer)
         if points < best_score:
             continue
         luck = draw(key, np.uint64(peer))
@@ -181,99 +182,95 @@ def best_known(
 # What a node does
 
 
-def choose(net: Any, task: Any, which: Any, who: Any, masks: Any, spots: Any, marks: Any, members: Any) -> None:
+def choose(net: Any, task: Any, which: Any, who: Any, bits: Any, numbers: Any) -> None:
     """One iteration of the maintenance task (Fig. 2)."""
-    turn, degree, limit, under = net.clock[arrays.TURN], task.degree[who], task.limit[who], task.under[who]
-    task.choice[who] = NOBODY
-    task.wake[who] = NEVER
+    turn, mine, selection = net.clock[col.TURN], task.nodes[who], net.how[col.SELECTION]
+    under, degree, limit = mine[col.UNDER], mine[col.DEGREE], mine[col.LIMIT]
+    mine[col.CHOICE], mine[col.WAKE] = NOBODY, NEVER
     if under > 0:
-        task.target[who] = limit
+        mine[col.TARGET] = limit
     if wants_more(under, degree, limit):
-        used = NOBODY
-        if net.how[SELECTION] == COVERAGE or (net.how[SELECTION] == SIMILARITY and which == GREEDY):
-            used = look_for(net, task, which, who, masks, spots)
-        connect(net, task, which, who, turn, masks, spots, used, marks, members)
+        by_topics = selection == col.COVERAGE or (selection == col.SIMILARITY and which == GREEDY)
+        used = look_for(net, task, who, bits, numbers) if by_topics else NOBODY
+        connect(net, task, which, who, turn, bits, numbers, used)
     elif wants_fewer(under, degree, limit):
-        task.target[who] = settled(degree, limit)
+        mine[col.TARGET] = settled(degree, limit)
         part(net, task, which, who, turn)
 
 
-def connect(
-    net: Any, task: Any, which: Any, who: Any, turn: Any, masks: Any, spots: Any, used: Any, marks: Any, members: Any
-) -> None:
+def write_to(task: Any, who: Any, peer: Any, parting: Any, turn: Any) -> None:
+    task.nodes[who, col.CHOICE] = peer
+    task.nodes[who, col.PARTING] = parting
+    task.nodes[who, col.WAKE] = turn + 1
+
+
+def connect(net: Any, task: Any, which: Any, who: Any, turn: Any, bits: Any, numbers: Any, used: Any) -> None:
     key = key_of(net, CANDIDATE, turn, which, who)
-    peer = best_introduced(net, task, who, turn, key, masks, spots, used)
+    peer = best_introduced(net, task, who, turn, key, bits, numbers, used)
     if peer == NOBODY:
-        peer = best_known(net, task, who, turn, key, which == GREEDY, masks, spots, used, marks, members)
+        peer = best_known(net, task, who, turn, key, which == GREEDY, bits, numbers, used)
     if peer == NOBODY:
-        wait(net, task, who, turn, masks, spots, used, marks, members)
+        wait(net, task, who, turn, bits, numbers, used)
         return
-    task.choice[who] = peer
-    task.parting[who] = 0
-    task.wake[who] = turn + 1
-    quarantine(net, task, who, peer, turn)
+    write_to(task, who, peer, 0, turn)
+    place = 2 * (turn % net.how[col.QUARANTINE])
+    task.asked[who, place], task.asked[who, place + 1] = peer, turn
 
 
-def quarantine(net: Any, task: Any, who: Any, peer: Any, turn: Any) -> None:
-    place = turn % net.how[arrays.QUARANTINE]
-    task.quarantined[who, place] = peer
-    task.since[who, place] = turn
-
-
-def wait(net: Any, task: Any, who: Any, turn: Any, masks: Any, spots: Any, used: Any, marks: Any, members: Any) -> None:
+def wait(net: Any, task: Any, who: Any, turn: Any, bits: Any, numbers: Any, used: Any) -> None:
     """Nobody to connect to: until a quarantine is over, or a home has an answer."""
-    for i in range(net.how[arrays.QUARANTINE]):
-        over = task.since[who, i] + net.how[arrays.QUARANTINE]
+    mine = task.nodes[who]
+    for i in range(1, 2 * net.how[col.QUARANTINE], 2):
+        over = task.asked[who, i] + net.how[col.QUARANTINE]
         if over > turn:
-            task.wake[who] = min(task.wake[who], over)
-    if not net.how[arrays.RENDEZVOUS]:
+            mine[col.WAKE] = min(mine[col.WAKE], over)
+    if not net.how[col.RENDEZVOUS]:
         return
-    if seeks(task.attempts[who], turn, task.due[who]) and seek(net, task, who, masks, spots, used, marks, members):
-        task.attempts[who] += 1
-        task.due[who] = seek_next(task.attempts[who], turn)
-    if seeks(task.attempts[who], NEVER, task.due[who]) and task.due[who] > turn:
-        task.wake[who] = min(task.wake[who], task.due[who])
+    if seeks(mine[col.ATTEMPTS], turn, mine[col.DUE]) and seek(net, task, who, bits, numbers, used):
+        mine[col.ATTEMPTS] += 1
+        mine[col.DUE] = seek_next(mine[col.ATTEMPTS], turn)
+    if seeks(mine[col.ATTEMPTS], NEVER, mine[col.DUE]) and mine[col.DUE] > turn:
+        mine[col.WAKE] = min(mine[col.WAKE], mine[col.DUE])
 
 
-def seek(net: Any, task: Any, who: Any, masks: Any, spots: Any, used: Any, marks: Any, members: Any) -> Any:
+def seek(net: Any, task: Any, who: Any, bits: Any, numbers: Any, used: Any) -> Any:
     """Notes the topics whose home is asked: those that nobody known, neighbours apart, wants. Says how many."""
-    whole = net.how[VIEW] == 0
-    known = net.how[arrays.NODES] if whole else see(net, who, marks, members)
+    whole, words = net.how[col.VIEW] == 0, net.how[col.WORDS]
+    known = net.how[col.NODES] if whole else see(net, who, bits, numbers)
     for i in range(known):
-        dismiss(net, task, who, i if whole else np.int64(members[i]), masks, spots, used)
-    for i in range(task.heard[who]):
-        dismiss(net, task, who, np.int64(task.introduced[who, i]), masks, spots, used)
-    count = 0
-    for i in range(net.starts[who], net.starts[who] + net.needs[who]):
+        dismiss(net, task, who, i if whole else numbers[words + i], bits, numbers, used)
+    for i in range(task.nodes[who, col.HEARD]):
+        dismiss(net, task, who, np.int64(task.introduced[who, i]), bits, numbers, used)
+    count, start = 0, net.rows[who, col.START]
+    for i in range(start, start + net.rows[who, col.NEEDS]):
         topic = net.topics[i]
         for j in range(used):
-            if spots[j] == topic >> 6 and masks[j] >> np.uint64(topic & 63) & ONE != ZERO:
-                task.sought[i] = 1
+            if numbers[j] == topic >> 6 and bits[j] >> np.uint64(topic & 63) & ONE != ZERO:
+                task.topics[i, col.SOUGHT] = 1
                 count += 1
     return count
 
 
-def dismiss(net: Any, task: Any, who: Any, peer: Any, masks: Any, spots: Any, used: Any) -> None:
+def dismiss(net: Any, task: Any, who: Any, peer: Any, bits: Any, numbers: Any, used: Any) -> None:
     """Topics that a candidate wants need not be sought."""
-    if score(net, masks, spots, used, peer) and peer != who and slot_of(task, who, peer) == NOBODY:
+    if score(net, bits, numbers, used, peer) and peer != who and slot_of(task, who, peer) == NOBODY:
         for i in range(used):
-            masks[i] &= ~net.wants[peer, spots[i]]
+            bits[i] &= ~net.wants[peer, numbers[i]]
 
 
 def part(net: Any, task: Any, which: Any, who: Any, turn: Any) -> None:
     """Asks the neighbour to part that would be missed least, of those that may well agree."""
     key = key_of(net, DISCONNECT, turn, which, who)
     best, fewest, best_draw = NOBODY, NEVER, ZERO
-    for slot in range(task.first[who], task.first[who] + task.degree[who]):
-        peer = task.peers[slot]
-        if task.asked[slot] > task.changed[peer] or not has_reached(task.told_degree[peer], task.told_target[peer]):
+    first, degree = task.nodes[who, col.FIRST], task.nodes[who, col.DEGREE]
+    for slot in range(first, first + degree):
+        peer = task.links[slot, col.PEER]
+        told, refused = task.nodes[peer], task.links[slot, col.ASKED] > task.nodes[peer, col.CHANGED]
+        if refused or not has_reached(told[col.TOLD_DEGREE], told[col.TOLD_TARGET]):
             continue
-        under = under_without(net, task, who, peer)
-        luck = draw(key, np.uint64(peer))
+        under, luck = under_without(net, task, who, peer), draw(key, np.uint64(peer))
         if under < fewest or (under == fewest and luck > best_draw):
             best, fewest, best_draw = slot, under, luck
-    if best != NOBODY and asks_to_part(task.degree[who], task.limit[who], fewest):
-        task.choice[who] = task.peers[best]
-        task.parting[who] = 1
-        task.asked[best] = turn
-        task.wake[who] = turn + 1
+    if best != NOBODY and asks_to_part(degree, task.nodes[who, col.LIMIT], fewest):
+        write_to(task, who, task.links[best, col.PEER], 1, turn)
+        task.links[best, col.ASKED] = turn

@@ -6,9 +6,9 @@ heartbeats. A node for which nothing changed is not looked at (`Task.wake`).
 
 from typing import Any
 
-from gossamer.protocols.spidercast import arrays
-from gossamer.protocols.spidercast.arrays import NOBODY, QUIET, TURN
+from gossamer.protocols.spidercast import columns as col
 from gossamer.protocols.spidercast.choosing import choose, slot_of
+from gossamer.protocols.spidercast.columns import NOBODY
 from gossamer.protocols.spidercast.hearing import (
     beat,
     collect,
@@ -29,41 +29,41 @@ prange = range
 
 def run(net: Any, greedy: Any, random: Any, scratch: Any, until: Any) -> Any:
     """Rounds up to this one, or until there was no message for long enough; says whether that is so."""
-    while net.clock[TURN] < until and net.clock[QUIET] < net.how[arrays.REST]:
-        if net.how[arrays.ADAPTIVE]:
+    while net.clock[col.TURN] < until and net.clock[col.QUIET] < net.how[col.REST]:
+        if net.how[col.ADAPTIVE]:
             adapt(net, greedy, random)
         messages = 0
-        if len(greedy.degree):
+        if len(greedy.nodes):
             messages += play(net, greedy, GREEDY, scratch)
-        if len(random.degree):
+        if len(random.nodes):
             messages += play(net, random, RANDOM, scratch)
-        net.clock[QUIET] = 0 if messages else net.clock[QUIET] + 1
+        net.clock[col.QUIET] = 0 if messages else net.clock[col.QUIET] + 1
         if messages:
-            net.clock[arrays.LAST] = net.clock[TURN]
-        net.clock[TURN] += 1
-    return net.clock[QUIET] >= net.how[arrays.REST]
+            net.clock[col.LAST] = net.clock[col.TURN]
+        net.clock[col.TURN] += 1
+    return net.clock[col.QUIET] >= net.how[col.REST]
 
 
 def play(net: Any, task: Any, which: Any, scratch: Any) -> Any:
     """One round of one task; says how many messages there were, apart from what homes were asked."""
     active = 0
-    for who in range(net.how[arrays.NODES]):
-        if task.wake[who] <= net.clock[TURN]:
-            scratch.active[active] = who
+    for who in range(net.how[col.NODES]):
+        if task.nodes[who, col.WAKE] <= net.clock[col.TURN]:
+            scratch.letters[active, col.AWAKE] = who
             active += 1
-    hands = len(scratch.masks)
+    hands = len(scratch.bits)
     if active:
         all_choose(net, task, which, scratch, active, min(hands, active))
-    if net.how[arrays.RENDEZVOUS]:
+    if net.how[col.RENDEZVOUS]:
         hear_seeks(net, task, which, scratch, active)
-    connects = collect(net, task, scratch, active, 0)
+    connects = collect(task, scratch, active, 0)
     if connects:
         hear_connects(net, task, which, scratch, connects)
-        net.sent[arrays.CONNECT] += connects
+        net.clock[col.CONNECT] += connects
         hear_answers(net, task, scratch, connects)
-    partings = collect(net, task, scratch, active, 1)
+    partings = collect(task, scratch, active, 1)
     if partings:
-        net.sent[arrays.PART] += partings
+        net.clock[col.PART] += partings
         hear_partings(net, task, which, scratch, partings)
     if connects or partings or active:
         beat(net, task)
@@ -73,28 +73,25 @@ def play(net: Any, task: Any, which: Any, scratch: Any) -> Any:
 def all_choose(net: Any, task: Any, which: Any, scratch: Any, active: Any, hands: Any) -> None:
     """Phase one, a block of nodes for each hand."""
     for hand in prange(hands):
-        masks, spots = scratch.masks[hand], scratch.spots[hand]
-        marks, members = scratch.marks[hand], scratch.members[hand]
+        bits, numbers = scratch.bits[hand], scratch.numbers[hand]
         for i in range(active * hand // hands, active * (hand + 1) // hands):
-            choose(net, task, which, scratch.active[i], masks, spots, marks, members)
+            choose(net, task, which, scratch.letters[i, col.AWAKE], bits, numbers)
 
 
 def adapt(net: Any, greedy: Any, random: Any) -> None:
     """Each node's K_r (3.3.1)."""
-    for who in range(net.how[arrays.NODES]):
-        links = greedy.degree[who]
-        for slot in range(random.first[who], random.first[who] + random.degree[who]):
-            if slot_of(greedy, who, random.peers[slot]) == NOBODY:
+    for who in range(net.how[col.NODES]):
+        first, needs, mine = greedy.nodes[who], net.rows[who, col.NEEDS], random.nodes[who]
+        links = first[col.DEGREE]
+        for slot in range(mine[col.FIRST], mine[col.FIRST] + mine[col.DEGREE]):
+            if slot_of(greedy, who, random.links[slot, col.PEER]) == NOBODY:
                 links += 1
-        before = random.coverage[who]
         coverage = random_coverage(
-            before, net.how[arrays.GREEDY_K], greedy.under[who], greedy.degree[who], random.under[who], links,
-            net.needs[who],
-        )  # fmt: skip
-        if coverage != before:
-            random.coverage[who] = coverage
-            random.limit[who] = limit_of(coverage, net.needs[who])
-            random.under[who] = 0
-            for i in range(net.starts[who], net.starts[who] + net.needs[who]):
-                random.under[who] += random.cover[i] < coverage
-            random.wake[who] = net.clock[TURN]
+            mine[col.COVER], net.how[col.GREEDY_K], first[col.UNDER], first[col.DEGREE], mine[col.UNDER], links, needs
+        )
+        if coverage != mine[col.COVER]:
+            mine[col.COVER], mine[col.LIMIT] = coverage, limit_of(coverage, needs)
+            mine[col.UNDER], mine[col.WAKE] = 0, net.clock[col.TURN]
+            start = net.rows[who, col.START]
+            for i in range(start, start + needs):
+                mine[col.UNDER] += random.topics[i, col.COVERED] < coverage
