@@ -34,12 +34,17 @@ from gossamer.core.stack import Layer, Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
-from gossamer.protocols.assemble import DISPATCH_MESSAGES, DYNAMIC_MESSAGES, dispatch_node, dynamic_node
+from gossamer.protocols.assemble import (
+    DISPATCH_MESSAGES,
+    DYNAMIC_MESSAGES,
+    SPIDERCAST_MESSAGES,
+    dispatch_node,
+    dynamic_node,
+    spidercast_node,
+)
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
-from protocols.flood.graphs import Graph
 from protocols.hierarchies import SMALL, setting
-from protocols.overlays import One
 from protocols.saying import ME, PEERS, TOPICS, any_of
 
 EVERY = list(CATALOGUE)
@@ -97,6 +102,14 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"view_max": 0},
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
+    ],
+    "interests": [
+        *({name: 0} for name in ("view_max", "leaves", "fanout", "renewed", "gossip_every_us", "hurry_every_us")),
+        *({name: 0} for name in ("forget_us", "asks", "tries", "marks")),
+        {"marks": 1000},
+        {"view_max": 8, "leaves": 4},
+        {"forget_us": 2_000_000, "gossip_every_us": 1_000_000},
+        {"forget_us": 1 << 60},
     ],
     "spidercast": [
         {"greedy": -1},
@@ -322,13 +335,9 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_message_is_heard_by_some_node(name: str) -> None:
-    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
+    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
-    if CATALOGUE[name].role == "overlay":
-        heard |= One().node.hearers.keys()
-    if name == "flood":  # a tree is not for experiments
-        heard |= Graph({ME: ()}).node(ME).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
 
 
@@ -373,6 +382,13 @@ def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, St
 def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     node = dispatch_node(ME, 1, recovery=RecoveryParams.live())
     hears_anything(node, Codec(DISPATCH_MESSAGES), heard, subscribed)
+
+
+@SHOWN
+@given(st.lists(st.tuples(PEERS, any_of(SPIDERCAST_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    node = spidercast_node(ME, 1, recovery=RecoveryParams.live())
+    hears_anything(node, Codec(SPIDERCAST_MESSAGES), heard, subscribed)
 
 
 @pytest.mark.parametrize("name", SPREADS)

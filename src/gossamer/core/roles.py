@@ -32,8 +32,9 @@ class Peers(Protocol):
 class InterestView(Protocol[Wanting]):
     """Some of the other nodes, with what they want: whom an overlay may link to."""
 
-    changes: int
-    "Goes up whenever an entry came, went or changed: what was worked out from the entries holds until then."
+    @property
+    def changes(self) -> int:
+        """Goes up whenever an entry came, went or changed: what was worked out from the entries holds until then."""
 
     def entries(self) -> Mapping[Peer, Wanting]:
         """Every node known, this one left out."""

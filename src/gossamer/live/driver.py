@@ -26,11 +26,12 @@ from gossamer.core.machine import (
     Send,
     SetTimer,
 )
+from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
 from gossamer.live.switchboard import Switchboard
-from gossamer.protocols.assemble import introduces
+from gossamer.protocols.naming import introduces
 from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
@@ -84,6 +85,8 @@ class Driver:
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
+        self.may_read: Callable[[Peer, Topic], bool] | None = None
+        "Asked of everybody an event is to be sent to; None: nobody becomes a member whose grant was not looked up."
         self.restored: Callable[[EventId], Body | Pack | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
         self.told: Callable[[EventId, tuple[Peer, ...], bool], None] = lambda event_id, peers, again: None
@@ -165,6 +168,8 @@ class Driver:
             self.board.say(send.peers, self.codec.encode(message), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
+        if self.may_read is not None:
+            send = Send(tuple(peer for peer in send.peers if self.may_read(peer, carried.event.topic)), message)
         event_id = carried.event.id
         body = self.bodies.get(event_id) or self.restored(event_id)
         if body is None:

@@ -23,7 +23,7 @@ from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.requests import Requests
 from gossamer.live.trust import Outdated, Record, Stranger, Trust
-from gossamer.protocols.assemble import Meaning, claims, introduces
+from gossamer.protocols.naming import Meaning, claims, introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy
 

@@ -98,6 +98,13 @@ OWN = (
         per_topic=False,
     ),
     Protocol(
+        name="interests",
+        role="members",
+        says="a partial view of the other nodes with what each wants, gossiped; it ages and refreshes",
+        package="gossamer.protocols.interests",
+        per_topic=False,
+    ),
+    Protocol(
         name="search",
         role="search",
         says="contacts of a topic, found by asking the neighbourhood",

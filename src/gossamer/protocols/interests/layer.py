@@ -13,6 +13,7 @@ from msgspec import Struct
 from gossamer.core.draws import JOIN, TICK, chance, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.parts.wants import Spell, Wants
 from gossamer.protocols.interests.messages import AGE_MS_MAX, ASKED_MAX, Ask, Digest, Entry, Gone, Mark, Tell
@@ -126,6 +127,12 @@ class Interests(Layer):
             self.version += 1
             self.hurry()
         self.mine = wants
+
+    def tuned(self, topic: Topic, params: Struct) -> None:
+        """For all topics at once. A view that is to be smaller shrinks as its nodes are forgotten."""
+        if isinstance(params, Params):
+            self.params = params
+            self.view.most, self.view.leaves = params.view_max, params.leaves
 
     def peer_down(self, peer: Peer) -> None:
         self.view.lose(peer, self.node.now_us)
