@@ -47,6 +47,10 @@ DISCONNECT = 29  # whom to part from
 REDIRECT = 30  # whom to send on to
 INTEREST = 31  # which topics a node is interested in
 HOME = 32  # where topics and nodes stand on the ring of notice boards
+GOSSIP = 33  # whom of a view to tell in a round
+LOOK = 34  # whom to look at, to improve an estimate of how many want an event
+ANSWER = 35  # whether the answer to a message arrives
+PLACE = 36  # which addresses of a hierarchy somebody has
 
 
 def mix(z: Any) -> Any:
