@@ -79,13 +79,16 @@ class Counts(Watch):
 
     def __init__(self) -> None:
         super().__init__()
-        self.bytes = 0
+        self.bytes = self.last_bytes = 0
+        self.last: Message | None = None
         self.copies: list[tuple[Peer, Peer, Event]] = []
         self.in_vain = 0
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         super().sent(sender, target, message)
-        self.bytes += len(CODEC.encode(message))
+        if message is not self.last:  # the same one may go to many
+            self.last, self.last_bytes = message, len(CODEC.encode(message))
+        self.bytes += self.last_bytes
         if type(message) is Pass:
             self.copies.append((sender, target, message.carried.event))
 
@@ -111,10 +114,11 @@ class Graph:
         latency: Latency | None = None,
         loss: float = 0.0,
         recovery: RecoveryParams | None = None,
+        payload: bytes = b"news",
     ) -> None:
         self.links = {peer: [*others] for peer, others in links.items()}
         self.wants = {peer: [*(wants[peer] if wants else (NEWS,))] for peer in links}
-        self.params, self.recovery, self.seed = params, recovery, seed
+        self.params, self.recovery, self.seed, self.payload = params, recovery, seed, payload
         self.watch = Counts()
         self.network = Network(seed, latency or Latency(median_us=20_000, shape="lognormal", spread=0.3))
         self.world = World(self.make, self.network, [self.watch], CODEC)
@@ -183,11 +187,11 @@ class Graph:
 
     # -- events -----------------------------------------------------------------------------------------------
 
-    def publish(self, peer: Peer, topic: Topic = NEWS, payload: bytes = b"news") -> EventId:
+    def publish(self, peer: Peer, topic: Topic = NEWS) -> EventId:
         self.sequence += 1
         event_id = EventId(peer, 0, self.sequence)
         tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, {}))
-        self.world.give(peer, Publish(Event(event_id, topic, payload, tags=tags)))
+        self.world.give(peer, Publish(Event(event_id, topic, self.payload, tags=tags)))
         self.published.append((event_id, topic))
         return event_id
 

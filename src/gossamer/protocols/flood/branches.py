@@ -11,6 +11,8 @@ STAY_US = 30 * SECOND_US
 "How long a guest may be silent before it is asked whether it is still there; after twice that it is forgotten."
 AWAY_US = 10 * SECOND_US
 "How long somebody who said it does not take part is left alone, whatever the membership still says."
+SHAPED_US = 2 * SECOND_US
+"For how long a publisher with a greater number does not shape the tree."
 
 
 class Branches:
@@ -33,6 +35,8 @@ class Branches:
         "Until when each is left alone."
         self.turned_us = -STAY_US
         "When a shorter way was last taken."
+        self.shaper: Peer | None = None
+        self.shaped_us = 0
 
     def settle(self, era: int, members: Sequence[Peer], now_us: int) -> None:
         """Takes over what the membership says now, and forgets whoever is gone."""
@@ -54,6 +58,17 @@ class Branches:
             self.guests[peer] = now_us
             if peer not in self.around:
                 self.around = (*self.around, peer)
+
+    def shapes(self, publisher: Peer, now_us: int) -> bool:
+        """Whether copies of this publisher's events that come too often make links lazy. Where several publish at the
+        same time each would prune what the others need, and the tree would never come to rest: of those whose events
+        came lately, the smallest number decides."""
+        return self.shaper is None or publisher <= self.shaper or now_us - self.shaped_us > SHAPED_US
+
+    def heard_of(self, publisher: Peer, now_us: int) -> None:
+        """An event of this publisher is news."""
+        if self.shapes(publisher, now_us):
+            self.shaper, self.shaped_us = publisher, now_us
 
     def is_strange(self, peer: Peer, now_us: int) -> bool:
         """Whether somebody who sent an event is to be asked whether it takes part; notes that it is."""

@@ -127,6 +127,7 @@ class Tree(Flood):
         branch = self.branch(event.topic)
         self.recent.put(carried, via)
         self.missing.found(event.id)
+        branch.heard_of(event.id.publisher, self.node.now_us)
         if via == me:
             if not branch.eager():
                 branch.lazy.clear()  # cut off from the tree: all who know us may hang us on it again
@@ -138,18 +139,23 @@ class Tree(Flood):
             self.gather(event.topic, event.id, carried.hops, had_by)
 
     def keep(self, branch: Branches, topic: Topic, via: Peer) -> None:
-        """The first copy came over this link."""
-        branch.lazy.pop(via, None)
+        """The first copy came over this link: it is eager, unless we said otherwise while the copy was under way."""
+        if self.node.now_us - branch.lazy.get(via, -self.params.patience_us) >= self.params.patience_us:
+            branch.lazy.pop(via, None)
         if via in branch.guests:
             branch.guests[via] = self.node.now_us
         elif branch.is_strange(via, self.node.now_us):
             self.answer(via, Have(topic))
 
     def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
-        """Copies too many: unless this one was the first to send them, their link is lazy from now on."""
+        """Copies too many: their link is lazy from now on, as long as the one the first copy came over stays eager."""
+        now_us = self.node.now_us
         for event_id in events:
             kept = self.recent.get(event_id)
-            if kept is not None and kept.via not in (peer, self.node.me):
+            if kept is None or kept.via in (peer, self.node.me):
+                continue
+            branch = self.branch(kept.carried.event.topic)
+            if kept.via not in branch.lazy and branch.shapes(event_id.publisher, now_us):
                 self.prune(kept.carried.event.topic, peer)
 
     def prune(self, topic: Topic, peer: Peer) -> None:
