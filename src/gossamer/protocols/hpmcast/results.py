@@ -1,6 +1,6 @@
 """What one dissemination came to."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Result(NamedTuple):
@@ -37,14 +37,12 @@ class Result(NamedTuple):
     "The share of the uninterested that got it; 0 if there were none."
 
 
-def summed_up(counted: dict[str, int], view_size: float, by_level: dict[str, tuple[int, ...]]) -> Result:
+def summed_up(counted: dict[str, Any]) -> Result:
     """The numbers, and the shares that follow from them."""
     wanted, unwanted = counted["interested"], counted["uninterested"]
     return Result(
         **counted,
-        **by_level,
-        view_size=view_size,
-        messages=sum(by_level["sent"]),
+        messages=sum(counted["sent"]),
         delivery=counted["delivered"] / wanted if wanted else 1.0,
         spurious=counted["spurious_count"] / unwanted if unwanted else 0.0,
     )

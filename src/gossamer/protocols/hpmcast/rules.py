@@ -20,7 +20,7 @@ def rounds(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
 
 def rounds_whole(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
     """Rounds there are in fact: `rounds < ROUNDS` lets the next whole number of them happen."""
-    return int(math.ceil(rounds(size, prob, fanout, arriving)))
+    return math.ceil(rounds(size, prob, fanout, arriving))
 
 
 def padding(audience: Any, floor: Any, size: Any) -> Any:
@@ -40,7 +40,7 @@ def copies(loss: Any) -> Any:
     """How often what is told at once is repeated, reckoned from the loss."""
     if loss <= 0.0:
         return 1
-    return max(1, int(math.ceil(math.log(MISSED) / math.log(loss))))
+    return max(1, math.ceil(math.log(MISSED) / math.log(loss)))
 
 
 def estimate(above: Any, lines: Any) -> Any:

@@ -69,8 +69,11 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         yield not 0 <= self.crashed < 1, "crashed is a share: at least 0, less than 1"
         yield not 1 <= self.attempts <= ATTEMPTS_MAX, f"attempts must be 1 to {ATTEMPTS_MAX:,}"
         least = len(self.addresses) if given else math.prod(self.branching) if self.populated == 1 else None
-        outside = self.publisher is not None and (self.publisher < 0 or least is not None and self.publisher >= least)
-        yield outside, "publisher must be the number of a participant"
+        least = PARTICIPANTS_MAX if least is None else least
+        yield (
+            self.publisher is not None and not 0 <= self.publisher < least,
+            "publisher must be the number of a participant",
+        )
 
     @classmethod
     def regular(cls, branching: int | Sequence[int], levels: int | None = None, **chosen: object) -> "HierarchySetting":
