@@ -49,7 +49,16 @@ KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "r
 OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
 SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing")
 OF_SPIDERCAST = tuple(f"protocols/spidercast/{part}.py" for part in SPIDERCAST_PARTS)
-NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *OF_RECOVERY, *OF_SPIDERCAST)
+OF_HPMCAST = ("protocols/hpmcast/arrays.py",)
+NUMPY_IN_THINK = (
+    "kernel.py",
+    "theory.py",
+    "comparisons.py",
+    "parts/infection.py",
+    *OF_RECOVERY,
+    *OF_SPIDERCAST,
+    *OF_HPMCAST,
+)
 HEAVY = {
     "numpy": (*NUMPY_IN_THINK, "fast", "sim", "lab", "pipeline", "planner"),
     "numba": ("fast",),
