@@ -47,7 +47,6 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 PRESETS: dict[type[Struct], tuple[str, ...]] = {
     CamcastParams: ("live", "camcast", "damulticast"),
     RecoveryParams: ("live", "paper"),
-    SpidercastParams: ("live", "paper"),
 }
 "The first holds where none is named."
 TABLES: dict[str, type[Struct]] = {
@@ -61,8 +60,12 @@ TABLES: dict[str, type[Struct]] = {
     "hierarchy": HierarchyConfig,
     "faults": FaultsConfig,
     "dispatch": DispatchParams,
+    "spidercast": SpidercastParams,
     "interests": InterestsParams,
+    "flood": FloodParams,
 }
+LIVE: dict[type[Struct], Struct] = {SpidercastParams: SpidercastParams.live(), FloodParams: FloodParams(tree=True)}
+"Tables whose fields are, where nothing is said, not those of an experiment."
 BY_TOPIC = {"camcast": "topics", "recovery": "recovery_topics"}
 "Tables of parameters, and where they stand for single topics."
 RELOADABLE = (
@@ -265,12 +268,14 @@ def _fields() -> dict[str, Any]:
     for general, single in BY_TOPIC.items():
         fields[general]["preset"] = str
         fields[single] = {ANY: fields[general]}
-    fields["spidercast"]["preset"] = str
     return fields
 
 
 def _config(said: Mapping[str, Any]) -> Config:
-    tables: dict[str, Any] = {name: _table(kind, said.get(name, {}), name) for name, kind in TABLES.items()}
+    tables: dict[str, Any] = {
+        name: _table(kind, {**(structs.asdict(LIVE[kind]) if kind in LIVE else {}), **said.get(name, {})}, name)
+        for name, kind in TABLES.items()
+    }
     for name, kind in (("camcast", CamcastParams), ("recovery", RecoveryParams)):
         general, single = said.get(name, {}), BY_TOPIC[name]
         tables[name] = _preset(kind, general, name)
@@ -278,8 +283,6 @@ def _config(said: Mapping[str, Any]) -> Config:
             topic: _preset(kind, {**general, **fields}, joined(single, topic))
             for topic, fields in said.get(single, {}).items()
         }
-    tables["spidercast"] = _preset(SpidercastParams, said.get("spidercast", {}), "spidercast")
-    tables["flood"] = _table(FloodParams, {"tree": True, **said.get("flood", {})}, "flood")
     plain = {name: value for name, value in said.items() if not isinstance(value, dict)}
     return Config(**plain, **tables)
 
