@@ -68,9 +68,10 @@ def find_table(path: Path, node: str = "node", topic: str = "topic") -> Table:
         raise Misuse(
             f"{path} has files of several kinds ({', '.join(endings)}): name one of them, or a folder of one kind"
         )
-    if not endings or endings[0] not in ENDINGS:
-        what = f"{path} is" if path.is_file() else f"there is nothing in {path} that is"
-        raise Misuse(f"{what} neither CSV nor Parquet by its name: call it .csv, .tsv or .parquet")
+    if not endings:
+        raise Misuse(f"there is no CSV or Parquet file in {path}")
+    if endings[0] not in ENDINGS:
+        raise Misuse(f"{path} is neither CSV nor Parquet by its name: call it .csv, .tsv or .parquet")
     size = sum(each.stat().st_size for each in files if ending_of(each))
     if not size:
         raise Misuse(f"{path} is empty: it needs a header and a row (node, topic) for each subscription")
@@ -106,7 +107,7 @@ def read_rows(spark: SparkSession, table: Table) -> DataFrame:
     """file, row, reason (null: it is fine so far), node, topic, rest; and for CSV the block a row is from."""
     path = as_it_is(table.path.absolute())
     if table.kind == "parquet":
-        frame = spark.read.options(pathGlobFilter=f"*{table.ending}").parquet(path)
+        frame = spark.read.options(**of_its_kind(table)).parquet(path)
         check_columns(table, frame.schema)
         row, broken = F.col("_metadata.row_index") + 1, F.lit(None).cast("string")
         more = []
@@ -128,7 +129,7 @@ def read_csv(spark: SparkSession, table: Table, path: str) -> DataFrame:
     """All columns as text; a line that has more or fewer of them is kept whole beside them."""
     options = {
         "header": "true", "sep": "\t" if table.ending == ".tsv" else ",", "escape": '"', "columnPruning": "false",
-        "ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true", "pathGlobFilter": f"*{table.ending}",
+        "ignoreLeadingWhiteSpace": "true", "ignoreTrailingWhiteSpace": "true", **of_its_kind(table),
     }  # fmt: skip
     header = spark.read.options(**options).csv(path).schema
     check_columns(table, header)
@@ -137,6 +138,12 @@ def read_csv(spark: SparkSession, table: Table, path: str) -> DataFrame:
     # Where files of a folder have other headers, Spark says so instead of taking one column for another.
     options |= {"enforceSchema": "false", "mode": "PERMISSIVE", "columnNameOfCorruptRecord": BROKEN}
     return spark.read.options(**options).schema(schema).csv(path)
+
+
+def of_its_kind(table: Table) -> dict[str, str]:
+    """Of a folder, Spark is to read only these files."""
+    either = "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in table.ending)
+    return {"pathGlobFilter": f"*{either}"} if table.path.is_dir() else {}
 
 
 def check_columns(table: Table, schema: StructType) -> None:
