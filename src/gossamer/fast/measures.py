@@ -14,6 +14,7 @@ from gossamer.fast.compile import compiled
 
 SHARING = "gossamer.protocols.spidercast.sharing"
 DISTANCES = "gossamer.protocols.spidercast.distances"
+LIKENESS = "gossamer.protocols.spidercast.likeness"
 EXACT_UP_TO = 10_000
 "Nodes. Diameters of more are lower bounds, and tdi is that of a sample."
 SAMPLE = 500
@@ -242,13 +243,8 @@ def tdi(
         return Intersection(0.0, 0.0, False)
     members = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)[np.argsort(topics, kind="stable")]
     firsts = np.concatenate([[0], np.cumsum(np.bincount(topics, minlength=topic_count))])
-    each = np.empty(len(asked))
-    for i, node in enumerate(asked):
-        wanted = topics[starts[node] : starts[node + 1]]
-        alike = np.bincount(np.concatenate([members[firsts[t] : firsts[t + 1]] for t in wanted]), minlength=len(sizes))
-        percent = 100.0 * alike[nodes] / np.minimum(sizes[node], sizes[nodes])
-        percent[np.searchsorted(nodes, node)] = -1.0  # not with itself
-        top = min(depth, len(nodes) - 1)
-        each[i] = np.partition(percent, len(percent) - top)[-top:].mean()
+    each, best = np.empty(len(asked)), np.empty(min(depth, len(nodes) - 1))
+    shared = np.zeros(len(sizes), np.int32)
+    compiled(LIKENESS)["likeness"](starts, topics, firsts, members, asked, shared, best, each)
     ci95 = Z95 * float(each.std(ddof=1)) / math.sqrt(len(each)) if sampled else 0.0
     return Intersection(float(each.mean()), ci95, sampled)
