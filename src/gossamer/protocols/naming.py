@@ -12,7 +12,7 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.messages import Carry, Contacts
 from gossamer.protocols.dispatch.messages import Offer, Route, Tell
-from gossamer.protocols.flood.messages import Graft, Have, Pass, Prune
+from gossamer.protocols.flood.messages import Graft, Have, Near, Pass, Prune
 from gossamer.protocols.interests.messages import Digest as InterestsDigest
 from gossamer.protocols.interests.messages import Tell as InterestsTell
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Lost, Want
@@ -72,7 +72,7 @@ def _of_heir(message: Gone, sender: Peer) -> tuple[Claim, ...]:
 
 
 _CLAIMS: dict[type[Struct], Callable[[Any, Peer], tuple[Claim, ...]]] = {
-    **dict.fromkeys((Accept, Kept, Beat, Here, Marks, Offer, Have, Graft, Prune), _of_sender),
+    **dict.fromkeys((Accept, Kept, Beat, Here, Marks, Offer, Have, Graft, Prune, Near), _of_sender),
     **dict.fromkeys((Join, Forward), _of_both),
     Gone: _of_heir,
     **dict.fromkeys((Lost, Ask), _of_initiator),

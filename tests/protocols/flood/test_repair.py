@@ -20,7 +20,7 @@ from protocols.dynamics import Town
 from protocols.flood.graphs import NEWS, TREE, Graph, arcs, mutual, pieces, some
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(seed=st.integers(0, 10**6), gone=st.integers(1, 8))
 def test_crashed_nodes_are_gone_around_before_anybody_notices(seed: int, gone: int) -> None:
     """Events that were on their way through the dead come by another way; nothing is missing, and copies end again."""
@@ -60,7 +60,7 @@ def test_a_lost_link_of_the_tree_costs_one_graft_and_a_delay() -> None:
     assert pieces(graph.world.up, graph.eager()) == 1
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=4, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_links_come_and_go_while_events_flow(seed: int) -> None:
     graph = Graph(mutual(arcs(30, 4, seed)), seed=seed)
@@ -77,9 +77,8 @@ def test_links_come_and_go_while_events_flow(seed: int) -> None:
     assert graph.watch.twice == []
     warm = graph.watch.in_vain
     graph.stream(10, range(30), 1)
-    graph.stream(10, range(30), 1)
     assert graph.missing() == []
-    assert (graph.watch.in_vain - warm) / (20 * 30) < 0.1
+    assert (graph.watch.in_vain - warm) / (10 * 30) < 0.1
 
 
 def test_a_publisher_that_all_pruned_is_heard_at_once() -> None:
@@ -134,23 +133,26 @@ def scamp_town(seed: int, size: int) -> Town:
     return town
 
 
-def test_over_scamp_views_all_are_reached_and_copies_end() -> None:
-    town = scamp_town(1, 40)
+def test_over_scamp_views_all_are_reached_for_a_tenth_of_the_copies() -> None:
+    """Views are renewed all the time, and a new neighbour is eager at first: the tree is never quite at rest."""
+    town = scamp_town(1, 30)
     sent = [(town.publish(number % 7, NEWS), town.run(0.5))[0] for number in range(15)]
     warm = town.watch.sends["Pass"]
     sent += [(town.publish(number % 7, NEWS), town.run(0.5))[0] for number in range(20)]
     town.run(2)
-    assert all(town.missing(each, range(40)) == [] for each in sent)
+    assert all(town.missing(each, range(30)) == [] for each in sent)
     assert town.watch.twice == []
-    assert (town.watch.sends["Pass"] - warm) / (20 * 39) < 1.1
+    assert town.watch.parasites == []
+    links = sum(len(town.scamp(peer).about(NEWS)) for peer in range(30))
+    assert (town.watch.sends["Pass"] - warm) / 20 < 0.15 * links
 
 
 def test_over_scamp_views_a_fifth_may_die() -> None:
-    town = scamp_town(2, 40)
+    town = scamp_town(2, 30)
     for number in range(10):
         town.publish(number % 7, NEWS)
         town.run(0.5)
-    for peer in range(30, 38):
+    for peer in range(24, 30):
         town.world.crash(peer)
     sent = [(town.publish(number % 7, NEWS), town.run(0.5))[0] for number in range(10)]
     town.run(3)

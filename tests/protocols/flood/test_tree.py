@@ -8,7 +8,8 @@ from msgspec.structs import replace
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Deliver, Effect, Given, Unsubscribe
 from gossamer.protocols.flood.branches import STAY_US
-from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Part, Prune
+from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Prune
+from gossamer.protocols.flood.params import Params
 from gossamer.protocols.flood.telling import Telling
 from gossamer.sim.network import Latency
 from protocols.flood.graphs import FLOOD, NEWS, TREE, Graph, arcs, mutual, pieces
@@ -16,7 +17,7 @@ from protocols.flood.graphs import FLOOD, NEWS, TREE, Graph, arcs, mutual, piece
 QUIET = Latency(median_us=20_000, shape="uniform", spread=0.5)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(size=st.integers(2, 30), degree=st.integers(0, 5), seed=st.integers(0, 10**6), both=st.booleans())
 def test_on_any_graph_everybody_gets_everything_once_and_copies_end(
     size: int, degree: int, seed: int, both: bool
@@ -33,25 +34,25 @@ def test_on_any_graph_everybody_gets_everything_once_and_copies_end(
     assert (graph.watch.in_vain - warm) / (10 * size) < 0.1
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1, 2])
 def test_at_rest_eager_links_are_a_tree_and_every_event_costs_one_copy_a_node(seed: int) -> None:
-    graph = Graph(mutual(arcs(60, 4, seed)), seed=seed, latency=QUIET)
+    graph = Graph(mutual(arcs(40, 4, seed)), seed=seed, latency=QUIET)
     graph.stream(6, [7], 1)
     eager = graph.eager()
     assert {(other, one) for one, other in eager} == {*eager}
-    assert len(eager) == 2 * 59
+    assert len(eager) == 2 * 39
     assert pieces(graph.world.up, eager) == 1
     warm, copies = graph.watch.in_vain, len(graph.watch.copies)
-    graph.stream(60, range(60), 1)
+    graph.stream(40, range(40), 1)
     assert graph.watch.in_vain == warm
-    assert len(graph.watch.copies) - copies == 60 * 59
+    assert len(graph.watch.copies) - copies == 40 * 39
     assert graph.missing() == []
 
 
 def test_publishers_at_once_agree_on_one_tree() -> None:
     """The first events of ten publishers cross each other; were each to prune what another one needs, none of them
     would ever stop."""
-    graph = Graph(mutual(arcs(60, 4, 1)))
+    graph = Graph(mutual(arcs(40, 4, 1)))
     for _ in range(6):
         for publisher in range(10):
             graph.publish(publisher)
@@ -63,7 +64,7 @@ def test_publishers_at_once_agree_on_one_tree() -> None:
         graph.run(0.5)
     assert graph.missing() == []
     assert graph.watch.in_vain == warm
-    assert len(graph.eager()) == 2 * 59
+    assert len(graph.eager()) == 2 * 39
 
 
 def test_many_events_of_one_publisher_under_way_at_once_leave_every_node_a_link() -> None:
@@ -77,28 +78,37 @@ def test_many_events_of_one_publisher_under_way_at_once_leave_every_node_a_link(
     assert (graph.watch.in_vain - warm) / (10 * 40) < 0.1
 
 
-def test_the_tree_saves_copies_and_bytes() -> None:
-    """The figures of the page: 60 nodes with 8.5 links each, 1 KiB an event, 10 a second and 200 a second."""
-    figures = {}
-    for params in (FLOOD, TREE):
-        for every_s in (0.1, 0.005):
-            graph = Graph(mutual(arcs(60, 4, 1)), params, payload=bytes(1024))
-            graph.stream(20, range(10), 0.5)
-            copies, messages, size = len(graph.watch.copies), graph.watch.messages, graph.watch.bytes
-            graph.stream(200, range(10), every_s)
-            graph.run(3)
-            assert graph.missing() == []
-            figures[params.tree, every_s] = (
-                (len(graph.watch.copies) - copies) / 200,
-                (graph.watch.messages - messages) / 200,
-                (graph.watch.bytes - size) / 200,
-            )
-    for every_s, messages in ((0.1, 0.9), (0.005, 0.35)):
-        flood, tree = figures[False, every_s], figures[True, every_s]
-        assert tree[0] == 59
-        assert tree[0] < flood[0] / 8
-        assert tree[1] < flood[1] * messages
-        assert tree[2] < flood[2] / 6
+def costs(params: Params, every_s: float, size: int, count: int) -> tuple[float, float, float]:
+    """Copies, messages and bytes an event costs at rest, with 1 KiB in it."""
+    graph = Graph(mutual(arcs(size, 4, 1)), params, payload=bytes(1024))
+    graph.stream(10, range(10), 0.5)
+    copies, messages, octets = len(graph.watch.copies), graph.watch.messages, graph.watch.bytes
+    graph.stream(count, range(10), every_s)
+    graph.run(3)
+    assert graph.missing() == []
+    return (
+        (len(graph.watch.copies) - copies) / count,
+        (graph.watch.messages - messages) / count,
+        (graph.watch.bytes - octets) / count,
+    )
+
+
+def test_the_tree_saves_copies_and_bytes_and_messages_as_soon_as_several_go_together() -> None:
+    flood = costs(FLOOD, 0.1, 30, 20)
+    rare, often = (costs(TREE, every_s, 30, 60) for every_s in (0.1, 0.005))
+    assert rare[0] == often[0] == 29
+    assert flood[0] > 7 * 29
+    assert often[1] < flood[1] / 2
+    assert max(rare[2], often[2]) < flood[2] / 5
+
+
+@pytest.mark.slow
+def test_the_figures_of_the_page() -> None:
+    """60 nodes with 9.4 links each; 10 events a second and 200 a second."""
+    flood, rare, often = costs(FLOOD, 0.1, 60, 50), costs(TREE, 0.1, 60, 200), costs(TREE, 0.005, 60, 200)
+    assert (round(flood[0]), round(rare[0]), round(often[0])) == (507, 59, 59)
+    assert [round(each[1]) for each in (flood, rare, often)] == [507, 434, 150]
+    assert [round(each[2] / 1024) for each in (flood, rare, often)] == [570, 83, 72]
 
 
 def test_the_same_seed_is_the_same_run() -> None:
@@ -157,16 +167,16 @@ def test_nobody_is_told_of_what_it_told_us() -> None:
 def hops_of(shortcut: int) -> float:
     """Mean hops of the last events, from one publisher over links that differ much."""
     latency = Latency(median_us=20_000, shape="exponential")
-    graph = Graph(mutual(arcs(80, 4, 1)), replace(TREE, shortcut=shortcut), latency=latency)
+    graph = Graph(mutual(arcs(50, 4, 1)), replace(TREE, shortcut=shortcut), latency=latency)
     hops: list[int] = []
 
     def stepped(peer: int, given: Given, effects: list[Effect], now_us: int) -> None:
         hops.extend(effect.hops for effect in effects if type(effect) is Deliver)
 
-    graph.stream(20, [0], 1)
+    graph.stream(12, [0], 1)
     graph.watch.stepped = stepped  # type: ignore[method-assign]
     graph.stream(5, [0], 1)
-    assert len(hops) == 5 * 80
+    assert len(hops) == 5 * 50
     return sum(hops) / len(hops)
 
 
@@ -238,4 +248,4 @@ def test_a_node_that_goes_says_so_on_every_topic() -> None:
 
 
 def test_messages_name_one_topic_each_so_that_grants_can_be_checked() -> None:
-    assert all("topic" in kind.__struct_fields__ for kind in (Have, Graft, Prune, Part))
+    assert all("topic" in kind.__struct_fields__ for kind in (Have, Graft, Prune, Near, Part))

@@ -7,8 +7,8 @@ from gossamer.core.machine import SECOND_US
 
 GUESTS_MAX = 64
 "Peers in a topic's tree besides those the membership knows."
-STAY_US = 30 * SECOND_US
-"How long a guest may be silent before it is asked whether it is still there; after twice that it is forgotten."
+STAY_US = 10 * SECOND_US
+"How often a guest is asked whether it still has us for a neighbour. Two questions in vain, and it is forgotten."
 AWAY_US = 10 * SECOND_US
 "How long somebody who said it does not take part is left alone, whatever the membership still says."
 SHAPED_US = 2 * SECOND_US
@@ -18,19 +18,21 @@ SHAPED_US = 2 * SECOND_US
 class Branches:
     """Whoever is not lazy is eager, so that whoever is new is eager.
 
-    Views need not be mutual: somebody may know us whom we do not know. If it takes part it is a *guest*: a tree whose
-    links carry events one way only would be good for one publisher."""
+    Views need not be mutual: somebody may know us whom we do not know. It is a *guest* for as long as it says so, and
+    treated like all others: a tree whose links carry events one way only would be good for one publisher."""
 
     def __init__(self) -> None:
         self.era = -1
         self.around: tuple[Peer, ...] = ()
         "Neighbours as of that era: those of the membership, and guests."
+        self.members: dict[Peer, None] = {}
+        "Those of the membership."
         self.lazy: dict[Peer, int] = {}
         "Since when; for those we pruned ourselves, when we last said so."
         self.guests: dict[Peer, int] = {}
-        "When each was last heard."
+        "When each last said that it has us for a neighbour."
         self.asked: dict[Peer, int] = {}
-        "When we asked somebody unknown, or silent for long, whether it takes part."
+        "When we asked somebody, a guest or not, whether it has us for a neighbour."
         self.away: dict[Peer, int] = {}
         "Until when each is left alone."
         self.turned_us = -STAY_US
@@ -43,7 +45,7 @@ class Branches:
         self.era = era
         self.away = {peer: until for peer, until in self.away.items() if until > now_us}
         self.asked = {peer: when for peer, when in self.asked.items() if now_us - when < STAY_US}
-        known = dict.fromkeys(peer for peer in members if peer not in self.away)
+        self.members = known = dict.fromkeys(peer for peer in members if peer not in self.away)
         self.guests = {
             peer: heard for peer, heard in self.guests.items() if peer not in known and now_us - heard < 2 * STAY_US
         }
@@ -51,7 +53,7 @@ class Branches:
         self.lazy = {peer: since for peer, since in self.lazy.items() if peer in known or peer in self.guests}
 
     def welcome(self, peer: Peer, now_us: int) -> None:
-        """Somebody says that it takes part."""
+        """Somebody says that it has us for a neighbour."""
         self.away.pop(peer, None)
         self.asked.pop(peer, None)
         if peer in self.guests or (peer not in self.around and len(self.guests) < GUESTS_MAX):
@@ -71,7 +73,7 @@ class Branches:
             self.shaper, self.shaped_us = publisher, now_us
 
     def is_strange(self, peer: Peer, now_us: int) -> bool:
-        """Whether somebody who sent an event is to be asked whether it takes part; notes that it is."""
+        """Whether a peer is to be asked whether it has us for a neighbour; notes that it is."""
         if peer in self.around or peer in self.asked or peer in self.away or len(self.asked) >= GUESTS_MAX:
             return False
         self.asked[peer] = now_us
@@ -80,6 +82,7 @@ class Branches:
     def forget(self, peer: Peer) -> None:
         for table in (self.lazy, self.guests, self.asked):
             table.pop(peer, None)
+        self.members.pop(peer, None)
         self.around = tuple(other for other in self.around if other != peer)
 
     def leave_alone(self, peer: Peer, now_us: int) -> None:
@@ -89,7 +92,7 @@ class Branches:
         self.forget(peer)
 
     def silent(self, now_us: int) -> list[Peer]:
-        """Guests to be asked whether they are still there; notes that they are."""
+        """Guests to be asked again; notes that they are."""
         found = [p for p, heard in self.guests.items() if now_us - heard >= STAY_US and p not in self.asked]
         self.asked.update(dict.fromkeys(found, now_us))
         return found

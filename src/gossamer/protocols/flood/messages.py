@@ -21,10 +21,10 @@ class Pass(Struct, frozen=True, tag="flood.pass"):
 
 
 class Have(Struct, frozen=True, tag="flood.have"):
-    """I have these events of the topic. With none: you sent me one; do you take part, too?"""
+    """I have these events of the topic."""
 
     topic: Topic
-    ids: Ids = ()
+    ids: Ids
     hops: Annotated[tuple[Hops, ...], Meta(max_length=IDS_MAX)] = ()
     "How far each had come."
 
@@ -42,14 +42,21 @@ class Prune(Struct, frozen=True, tag="flood.prune"):
     topic: Topic
 
 
+class Near(Struct, frozen=True, tag="flood.near"):
+    """I take part in this topic and have you for a neighbour; or, if it `asks`: do you, and have you me?"""
+
+    topic: Topic
+    asks: bool = False
+
+
 class Part(Struct, frozen=True, tag="flood.part"):
     """I do not take part in this topic (any more)."""
 
     topic: Topic
 
 
-Message: TypeAlias = Pass | Have | Graft | Prune | Part
+Message: TypeAlias = Pass | Have | Graft | Prune | Near | Part
 
-MEMBERS_ONLY: tuple[type[Struct], ...] = (Have, Graft, Prune)
+MEMBERS_ONLY: tuple[type[Struct], ...] = (Have, Graft, Prune, Near)
 """Whoever says one of these is going to be sent events of the topic. A `Pass` may come from a publisher that does not
 read its topic, and a `Part` comes from one that does not take part."""

@@ -21,7 +21,7 @@ from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.flood.branches import Branches
 from gossamer.protocols.flood.layer import Flood
-from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Part, Pass, Prune
+from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
 from gossamer.protocols.flood.missing import Missing
 from gossamer.protocols.flood.params import Params
 from gossamer.protocols.flood.telling import Kept, Recent, Telling
@@ -63,6 +63,7 @@ class Tree(Flood):
             Have: self.on_have,
             Graft: self.on_graft,
             Prune: self.on_prune,
+            Near: self.on_near,
             Part: self.on_part,
             Tell: self.on_tell,
             Look: self.on_look,
@@ -79,8 +80,21 @@ class Tree(Flood):
         if branch.era != self.node.era:
             me, now_us = self.node.me, self.node.now_us
             branch.settle(self.node.era, [peer for peer in self.members.about(topic) if peer != me], now_us)
-            self.out.send(branch.silent(now_us), Have(topic))
+            self.out.send(branch.silent(now_us), Near(topic, asks=True))
         return branch
+
+    def meet(self, branch: Branches, topic: Topic, peer: Peer) -> None:
+        """Somebody speaks to us of a topic: it has us for a neighbour, or had."""
+        if branch.is_strange(peer, self.node.now_us):
+            self.answer(peer, Near(topic, asks=True))
+
+    def on_near(self, peer: Peer, near: Near) -> None:
+        if not self.takes_part(near.topic):
+            self.answer(peer, Part(near.topic))
+        elif not near.asks:
+            self.branch(near.topic).welcome(peer, self.node.now_us)
+        elif peer in self.branch(near.topic).members:
+            self.answer(peer, Near(near.topic))
 
     def towards(self, pattern: Pattern) -> Sequence[Peer]:
         branch = self.branches.get(pattern.topic)
@@ -142,10 +156,7 @@ class Tree(Flood):
         """The first copy came over this link: it is eager, unless we said otherwise while the copy was under way."""
         if self.node.now_us - branch.lazy.get(via, -self.params.patience_us) >= self.params.patience_us:
             branch.lazy.pop(via, None)
-        if via in branch.guests:
-            branch.guests[via] = self.node.now_us
-        elif branch.is_strange(via, self.node.now_us):
-            self.answer(via, Have(topic))
+        self.meet(branch, topic, via)
 
     def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
         """Copies too many: their link is lazy from now on, as long as the one the first copy came over stays eager."""
@@ -170,7 +181,7 @@ class Tree(Flood):
     def on_prune(self, peer: Peer, prune: Prune) -> None:
         branch = self.branches.get(prune.topic)
         if branch is not None and self.takes_part(prune.topic):
-            branch.welcome(peer, self.node.now_us)
+            self.meet(branch, prune.topic, peer)
             if peer in branch.around:
                 branch.lazy[peer] = branch.lazy.get(peer, self.node.now_us - self.params.patience_us)
 
@@ -207,9 +218,7 @@ class Tree(Flood):
             self.answer(peer, Part(topic))
             return
         branch, telling = self.branch(topic), self.telling.get(topic)
-        branch.welcome(peer, self.node.now_us)
-        if not have.ids:
-            self.answer(peer, Graft(topic))
+        self.meet(branch, topic, peer)
         for place, event_id in enumerate(have.ids):
             if not self.node.knows(event_id):
                 self.missing.add(event_id, topic, peer, self.node.now_us + self.params.patience_us)
@@ -260,7 +269,7 @@ class Tree(Flood):
             self.answer(peer, Part(topic))
             return
         branch = self.branch(topic)
-        branch.welcome(peer, self.node.now_us)
+        self.meet(branch, topic, peer)
         branch.lazy.pop(peer, None)
         for event_id in dict.fromkeys(graft.ids):
             kept = self.recent.get(event_id)
