@@ -183,4 +183,23 @@ def name(topic: int) -> str:
 
 def build(setting: OverlaySetting, seed: int) -> Overlay:
     """One overlay, from nothing to rest."""
-    return Stage(setting, seed).run()
+    return ring(setting) if setting.params.selection == "ring" else Stage(setting, seed).run()
+
+
+def ring(setting: OverlaySetting) -> Overlay:
+    """No machine makes these: the nodes of each topic in a ring, in the order of their numbers."""
+    interests = setting.interests
+    links: set[tuple[int, int]] = set()
+    for topic in range(interests.topic_count):
+        here = [who for who in range(interests.nodes) if topic in interests.of(who)]
+        links |= {(min(pair), max(pair)) for pair in zip(here, [*here[1:], *here[:1]]) if pair[0] != pair[1]}
+    degree = np.array([sum(who in link for link in links) for who in range(interests.nodes)], np.int32)
+    return Overlay(
+        links=np.array(sorted(links), np.int32).reshape(-1, 2),
+        kinds=np.ones(len(links), np.uint8),
+        degree_greedy=degree,
+        degree_random=np.zeros(interests.nodes, np.int32),
+        rounds=0,
+        at_rest=True,
+        messages=dict.fromkeys(KINDS.values(), 0),
+    )

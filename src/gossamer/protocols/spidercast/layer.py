@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from msgspec import Struct
 
 from gossamer.core.draws import distinct
+from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.roles import InterestView
 from gossamer.core.stack import Handler, Layer, Stack
@@ -34,6 +35,8 @@ class Spidercast(Layer):
     interested."""
 
     def __init__(self, node: Stack, view: InterestView[Wants], params: Params, spell: Spell | None = None) -> None:
+        if params.selection == "ring":
+            raise Misuse('nodes make no rings: selection = "ring" is for experiments to compare with')
         self.view = view
         self.params = params
         self.spell: Spell = spell or (lambda topic: topic)
@@ -112,13 +115,10 @@ class Spidercast(Layer):
         self.seen = -1
 
     def tuned(self, topic: Topic, params: Struct) -> None:
-        """K, Margin and the rest change for all topics at once; what is on its way is not affected."""
+        """K, Margin and the rest change, for all topics at once."""
         if isinstance(params, Params) and params.selection == self.params.selection:
-            self.params = self.links.params = params
-            for task, coverage in zip(self.links.tasks, (params.greedy, params.random)):
-                task.params = params
-                if not (params.adaptive and task.number == rules.RANDOM):
-                    task.coverage = coverage
+            self.params = params
+            self.links.tune(params)
             self.wake()
 
     def leaving(self) -> None:

@@ -31,7 +31,7 @@ class Links(Layer):
         self.wants = NOTHING
         "What this node wants, as others are told."
         self.tasks = (
-            Task(rules.GREEDY, params, 0 if params.selection == "random" else params.greedy),
+            Task(rules.GREEDY, params, params.greedy),
             Task(rules.RANDOM, params, 0 if params.adaptive else params.random),
         )
         self.asked = Buckets(ASKED_PER_S, ASKED_BURST)
@@ -64,7 +64,7 @@ class Links(Layer):
     def key(self, why: int, task: Task, who: Peer | None = None) -> int:
         """Draws of a round and task: this node's, or those made for another one."""
         word = rules.word_of(self.turn, task.number)
-        return self.node.key(why, word) if who is None else fold(fold(fold(self.node.seed, why), word), who)  # type: ignore[no-any-return]
+        return self.node.key(why, word) if who is None else fold(fold(fold(self.node.seed, why), word), who)
 
     # -- maintenance --------------------------------------------------------------------------------------------
 
@@ -104,6 +104,17 @@ class Links(Layer):
             if task.needs != needs:
                 task.need(needs)
             for peer in [peer for peer, link in task.neighbours.items() if not self.suits(task, link.wants)]:
+                self.leave(task, peer)
+
+    def tune(self, params: Params) -> None:
+        """A task that is no longer wanted leaves its neighbours."""
+        self.params = params
+        for task, coverage in zip(self.tasks, (params.greedy, params.random)):
+            task.params = params
+            if params.adaptive and task.number == rules.RANDOM:
+                continue  # it chooses its own
+            task.coverage = coverage
+            for peer in () if coverage else tuple(task.neighbours):
                 self.leave(task, peer)
 
     def suits(self, task: Task, wants: Wants) -> bool:
@@ -177,8 +188,7 @@ class Links(Layer):
 
     def send_on(self, task: Task, peer: Peer, wants: Wants) -> None:
         """There is no room: perhaps a neighbour has some."""
-        wanted = task.coverage > 0 and self.suits(task, wants)
-        better = task.better(peer, wants, self.key(REDIRECT, task, peer)) if wanted else None
+        better = task.better(peer, wants, self.key(REDIRECT, task, peer)) if self.suits(task, wants) else None
         known = b"" if better is None else task.neighbours[better].wants.packed
         self.out.send([peer], Redirect(task.number, better, known))
 

@@ -108,7 +108,8 @@ class Task:
             self.cover[i] -= 1
 
     def has_room(self) -> bool:
-        return self.coverage > 0 and rules.has_room(self.degree, self.limit, self.params.margin)
+        """Where K is 0 nobody is looked for, but as many as Margin are welcome."""
+        return rules.has_room(self.degree, self.limit, self.params.margin)  # type: ignore[no-any-return]
 
     def add(self, peer: Peer, wants: Wants, degree: int, target: int, now_us: int) -> None:
         neighbour = Neighbour(wants, degree, target, (), now_us)
