@@ -83,8 +83,8 @@ PAPER = Paper(
     experiments=(
         "spidercast/fig6", "spidercast/fig7", "spidercast/fig8a", "spidercast/fig8b", "spidercast/fig8c",
         "spidercast/fig9", "spidercast/fig10", "spidercast/fig11", "spidercast/fig12", "spidercast/fig13",
-        "spidercast/fig14", "spidercast/coverage", "spidercast/adaptive", "spidercast/large", "spidercast/rare",
-        "spidercast/cost",
+        "spidercast/fig14", "spidercast/wider", "spidercast/coverage", "spidercast/adaptive", "spidercast/large",
+        "spidercast/rare", "spidercast/cost",
     ),
     claims=claims,
     analysis=sections,

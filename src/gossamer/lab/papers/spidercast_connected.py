@@ -150,8 +150,7 @@ def fewest_links(book: Book) -> Claim:
         runs=degree["(3,0)"].runs,
         verdict=verdict(lost["(3,0)"].max == 0 and not cheaper),
         why="RSS, 4,000 nodes. No other coverage may connect every topic in every run with fewer links, intervals "
-        "apart."
-        + (f" {' and '.join(cheaper)} did, in these runs." if cheaper else ""),
+        "apart." + (f" {' and '.join(cheaper)} did, in these runs." if cheaper else ""),
     )
 
 
