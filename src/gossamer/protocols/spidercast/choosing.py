@@ -145,9 +145,10 @@ def best_introduced(net: Any, task: Any, who: Any, turn: Any, key: Any, bits: An
     """Of those others named, one that would help; it is not remembered any longer."""
     best, best_draw, named = NOBODY, ZERO, task.introduced[who]
     for i in range(task.nodes[who, col.HEARD]):
-        luck = draw(key, np.uint64(named[i]))
+        peer = np.int64(named[i])
+        luck = draw(key, np.uint64(peer))
         better = best == NOBODY or luck > best_draw
-        if better and score(net, bits, numbers, used, named[i]) and may_ask(net, task, who, named[i], turn):
+        if better and score(net, bits, numbers, used, peer) and may_ask(net, task, who, peer, turn):
             best, best_draw = i, luck
     if best == NOBODY:
         return NOBODY
@@ -264,7 +265,7 @@ def part(net: Any, task: Any, which: Any, who: Any, turn: Any) -> None:
     best, fewest, best_draw = NOBODY, NEVER, ZERO
     first, degree = task.nodes[who, col.FIRST], task.nodes[who, col.DEGREE]
     for slot in range(first, first + degree):
-        peer = task.links[slot, col.PEER]
+        peer = np.int64(task.links[slot, col.PEER])
         told, refused = task.nodes[peer], task.links[slot, col.ASKED] > task.nodes[peer, col.CHANGED]
         if refused or not has_reached(told[col.TOLD_DEGREE], told[col.TOLD_TARGET]):
             continue
@@ -272,5 +273,5 @@ def part(net: Any, task: Any, which: Any, who: Any, turn: Any) -> None:
         if under < fewest or (under == fewest and luck > best_draw):
             best, fewest, best_draw = slot, under, luck
     if best != NOBODY and asks_to_part(degree, task.nodes[who, col.LIMIT], fewest):
-        write_to(task, who, task.links[best, col.PEER], 1, turn)
+        write_to(task, who, np.int64(task.links[best, col.PEER]), 1, turn)
         task.links[best, col.ASKED] = turn

@@ -1,5 +1,7 @@
 """Where numbers stand in the kernel's arrays. Few arrays with many columns: less passes from function to function."""
 
+from typing import Any
+
 # How the run is: Net.how
 NODES, WORDS, SELECTION, MARGIN, QUARANTINE, VIEW, RENDEZVOUS, GREEDY_K, ADAPTIVE, REST = range(10)
 
@@ -44,5 +46,5 @@ RECEIVER, SENDER, SORTED, AWAKE = range(4)
 TURN, QUIET, LAST, CONNECT, CONNECT_OK, REDIRECTED, LEAVE, PART, PART_OK, SEEK, FOUND = range(11)
 MESSAGES = ("connect", "connect_ok", "redirect", "leave", "disconnect", "disconnect_ok", "seek", "found")
 
-NOBODY = -1
+NOBODY: Any = -1
 NEVER = (1 << 31) - 1

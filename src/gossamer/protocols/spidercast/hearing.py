@@ -124,6 +124,20 @@ def collect(task: Any, scratch: Any, active: Any, parting: Any) -> Any:
     return count
 
 
+def collect_seeks(net: Any, task: Any, scratch: Any, active: Any) -> Any:
+    """Notes what homes are asked: for each question its topic, and who asks. Says how many."""
+    count, letters = 0, scratch.letters
+    for i in range(active):
+        who = np.int64(letters[i, col.AWAKE])
+        start = net.rows[who, col.START]
+        for j in range(start, start + net.rows[who, col.NEEDS]):
+            if task.topics[j, col.SOUGHT]:
+                task.topics[j, col.SOUGHT] = 0
+                letters[count, col.RECEIVER], letters[count, col.SENDER] = net.topics[j], who
+                count += 1
+    return count
+
+
 # Connecting
 
 
@@ -136,7 +150,7 @@ def hear_connects(net: Any, task: Any, which: Any, scratch: Any, count: Any) -> 
         put_in_order(scratch, begin, end, key_of(net, ORDER, net.clock[col.TURN], which, who))
         before = task.nodes[who, col.DEGREE]
         for i in range(begin, end):
-            peer = scratch.letters[i, col.SORTED]
+            peer = np.int64(scratch.letters[i, col.SORTED])
             task.nodes[peer, col.ANSWER] = answer_to(net, task, which, who, peer, before)
 
 
@@ -160,7 +174,7 @@ def sent_on(net: Any, task: Any, which: Any, who: Any, asker: Any, before: Any) 
     key = key_of(net, REDIRECT, net.clock[col.TURN], which, asker)
     best, most, best_draw = NOBODY, NOBODY, ZERO
     for i in range(task.nodes[who, col.DEGREE]):
-        peer = task.links[task.nodes[who, col.FIRST] + i, col.PEER]
+        peer = np.int64(task.links[task.nodes[who, col.FIRST] + i, col.PEER])
         told = task.nodes[peer]
         target = told[col.TOLD_TARGET] if i < before else told[col.LIMIT]
         if peer == asker or not has_room(told[col.TOLD_DEGREE], target, net.how[col.MARGIN]):
@@ -175,13 +189,13 @@ def hear_answers(net: Any, task: Any, scratch: Any, count: Any) -> None:
     """CONNECT-OKs and REDIRECTs; then the LEAVEs of those that have no room any more."""
     leaving, letters = 0, scratch.letters
     for i in range(count):
-        peer, who = letters[i, col.RECEIVER], letters[i, col.SENDER]
+        peer, who = np.int64(letters[i, col.RECEIVER]), np.int64(letters[i, col.SENDER])
         mine = task.nodes[who]
         accepted = mine[col.ANSWER] == who
         net.clock[col.CONNECT_OK if accepted else col.REDIRECTED] += 1
         if not accepted:
             if mine[col.ANSWER] != NOBODY:
-                introduce(net, task, who, mine[col.ANSWER])
+                introduce(net, task, who, np.int64(mine[col.ANSWER]))
         elif slot_of(task, who, peer) == NOBODY:
             if has_room(mine[col.DEGREE], mine[col.LIMIT], net.how[col.MARGIN]):
                 add(net, task, who, peer)
@@ -189,7 +203,7 @@ def hear_answers(net: Any, task: Any, scratch: Any, count: Any) -> None:
                 letters[leaving, col.RECEIVER], letters[leaving, col.SENDER] = peer, who
                 leaving += 1
     for i in range(leaving):
-        remove(net, task, letters[i, col.RECEIVER], letters[i, col.SENDER])
+        remove(net, task, np.int64(letters[i, col.RECEIVER]), np.int64(letters[i, col.SENDER]))
     net.clock[col.LEAVE] += leaving
 
 
@@ -198,15 +212,7 @@ def hear_answers(net: Any, task: Any, scratch: Any, count: Any) -> None:
 
 def hear_seeks(net: Any, task: Any, which: Any, scratch: Any, active: Any) -> None:
     """Homes answer who else looked for a topic, and remember who asks."""
-    count = 0
-    for i in range(active):
-        who = scratch.letters[i, col.AWAKE]
-        start = net.rows[who, col.START]
-        for j in range(start, start + net.rows[who, col.NEEDS]):
-            if task.topics[j, col.SOUGHT]:
-                task.topics[j, col.SOUGHT] = 0
-                scratch.letters[count, col.RECEIVER], scratch.letters[count, col.SENDER] = net.topics[j], who
-                count += 1
+    count = collect_seeks(net, task, scratch, active)
     if count == 0:
         return
     net.clock[col.SEEK] += count
@@ -214,11 +220,11 @@ def hear_seeks(net: Any, task: Any, which: Any, scratch: Any, active: Any) -> No
     deal(scratch, count, len(net.homes))
     for topic in range(len(net.homes)):
         begin, end = scratch.first[topic], scratch.first[topic + 1]
-        home = net.homes[topic]
+        home = np.int64(net.homes[topic])
         if begin < end:
             put_in_order(scratch, begin, end, key_of(net, ORDER, net.clock[col.TURN], which, home))
         for i in range(begin, end):
-            hear_seek(net, task, topic, home, scratch.letters[i, col.SORTED])
+            hear_seek(net, task, topic, home, np.int64(scratch.letters[i, col.SORTED]))
 
 
 def hear_seek(net: Any, task: Any, topic: Any, home: Any, asker: Any) -> None:
@@ -228,7 +234,7 @@ def hear_seek(net: Any, task: Any, topic: Any, home: Any, asker: Any) -> None:
         if board[i] == asker:
             place = min(place, i)
         elif board[i] != NOBODY:
-            introduce(net, task, asker, board[i])
+            introduce(net, task, asker, np.int64(board[i]))
     if home != asker and has(net, home, topic):
         introduce(net, task, asker, home)
     for i in range(place, 0, -1):
@@ -248,12 +254,12 @@ def hear_partings(net: Any, task: Any, which: Any, scratch: Any, count: Any) -> 
             continue
         put_in_order(scratch, begin, end, key_of(net, ORDER, net.clock[col.TURN], which, who))
         for i in range(begin, end):
-            peer = scratch.letters[i, col.SORTED]
+            peer = np.int64(scratch.letters[i, col.SORTED])
             task.nodes[peer, col.ANSWER] = agrees(net, task, who, peer)
     for i in range(count):
-        peer, who = scratch.letters[i, col.RECEIVER], scratch.letters[i, col.SENDER]
-        if task.nodes[who, col.ANSWER]:
-            remove(net, task, who, peer)
+        asked, asker = np.int64(scratch.letters[i, col.RECEIVER]), np.int64(scratch.letters[i, col.SENDER])
+        if task.nodes[asker, col.ANSWER]:
+            remove(net, task, asker, asked)
             net.clock[col.PART_OK] += 1
 
 
@@ -285,4 +291,4 @@ def beat(net: Any, task: Any) -> None:
         for slot in range(mine[col.FIRST], mine[col.FIRST] + mine[col.DEGREE]):
             theirs = task.nodes[task.links[slot, col.PEER]]
             if wants_fewer(theirs[col.UNDER], theirs[col.DEGREE], theirs[col.LIMIT]):
-                awake(net, task, task.links[slot, col.PEER])
+                awake(net, task, np.int64(task.links[slot, col.PEER]))

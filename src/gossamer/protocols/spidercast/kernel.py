@@ -6,6 +6,8 @@ heartbeats. A node for which nothing changed is not looked at (`Task.wake`).
 
 from typing import Any
 
+import numpy as np
+
 from gossamer.protocols.spidercast import columns as col
 from gossamer.protocols.spidercast.choosing import choose, slot_of
 from gossamer.protocols.spidercast.columns import NOBODY
@@ -17,12 +19,13 @@ from gossamer.protocols.spidercast.hearing import (
     hear_partings,
     hear_seeks,
 )
-from gossamer.protocols.spidercast.rules import GREEDY, RANDOM, limit_of, random_coverage
+from gossamer.protocols.spidercast.rules import GREEDY, limit_of, random_coverage
 
 ENTRY = "run"
 PACKAGE = "gossamer.protocols.spidercast"
 SOURCES = ("gossamer.core.draws", f"{PACKAGE}.rules", f"{PACKAGE}.choosing", f"{PACKAGE}.hearing")
 "Compiled together with this file."
+CONNECTS, PARTINGS = np.int64(0), np.int64(1)
 prange = range
 "Blocks of nodes may be dealt out to threads."
 
@@ -33,10 +36,10 @@ def run(net: Any, greedy: Any, random: Any, scratch: Any, until: Any) -> Any:
         if net.how[col.ADAPTIVE]:
             adapt(net, greedy, random)
         messages = 0
-        if len(greedy.nodes):
-            messages += play(net, greedy, GREEDY, scratch)
-        if len(random.nodes):
-            messages += play(net, random, RANDOM, scratch)
+        for which in range(2):
+            task = greedy if which == GREEDY else random
+            if len(task.nodes):
+                messages += play(net, task, which, scratch)
         net.clock[col.QUIET] = 0 if messages else net.clock[col.QUIET] + 1
         if messages:
             net.clock[col.LAST] = net.clock[col.TURN]
@@ -46,22 +49,17 @@ def run(net: Any, greedy: Any, random: Any, scratch: Any, until: Any) -> Any:
 
 def play(net: Any, task: Any, which: Any, scratch: Any) -> Any:
     """One round of one task; says how many messages there were, apart from what homes were asked."""
-    active = 0
-    for who in range(net.how[col.NODES]):
-        if task.nodes[who, col.WAKE] <= net.clock[col.TURN]:
-            scratch.letters[active, col.AWAKE] = who
-            active += 1
-    hands = len(scratch.bits)
+    active = rouse(net, task, scratch)
     if active:
-        all_choose(net, task, which, scratch, active, min(hands, active))
+        all_choose(net, task, which, scratch, active)
     if net.how[col.RENDEZVOUS]:
         hear_seeks(net, task, which, scratch, active)
-    connects = collect(task, scratch, active, 0)
+    connects = collect(task, scratch, active, CONNECTS)
     if connects:
         hear_connects(net, task, which, scratch, connects)
         net.clock[col.CONNECT] += connects
         hear_answers(net, task, scratch, connects)
-    partings = collect(task, scratch, active, 1)
+    partings = collect(task, scratch, active, PARTINGS)
     if partings:
         net.clock[col.PART] += partings
         hear_partings(net, task, which, scratch, partings)
@@ -70,12 +68,23 @@ def play(net: Any, task: Any, which: Any, scratch: Any) -> Any:
     return connects + partings
 
 
-def all_choose(net: Any, task: Any, which: Any, scratch: Any, active: Any, hands: Any) -> None:
+def rouse(net: Any, task: Any, scratch: Any) -> Any:
+    """Notes who has to look again; says how many."""
+    count = 0
+    for who in range(net.how[col.NODES]):
+        if task.nodes[who, col.WAKE] <= net.clock[col.TURN]:
+            scratch.letters[count, col.AWAKE] = who
+            count += 1
+    return count
+
+
+def all_choose(net: Any, task: Any, which: Any, scratch: Any, active: Any) -> None:
     """Phase one, a block of nodes for each hand."""
+    hands = len(scratch.bits)
     for hand in prange(hands):
         bits, numbers = scratch.bits[hand], scratch.numbers[hand]
         for i in range(active * hand // hands, active * (hand + 1) // hands):
-            choose(net, task, which, scratch.letters[i, col.AWAKE], bits, numbers)
+            choose(net, task, which, np.int64(scratch.letters[i, col.AWAKE]), bits, numbers)
 
 
 def adapt(net: Any, greedy: Any, random: Any) -> None:
@@ -84,7 +93,7 @@ def adapt(net: Any, greedy: Any, random: Any) -> None:
         first, needs, mine = greedy.nodes[who], net.rows[who, col.NEEDS], random.nodes[who]
         links = first[col.DEGREE]
         for slot in range(mine[col.FIRST], mine[col.FIRST] + mine[col.DEGREE]):
-            if slot_of(greedy, who, random.links[slot, col.PEER]) == NOBODY:
+            if slot_of(greedy, who, np.int64(random.links[slot, col.PEER])) == NOBODY:
                 links += 1
         coverage = random_coverage(
             mine[col.COVER], net.how[col.GREEDY_K], first[col.UNDER], first[col.DEGREE], mine[col.UNDER], links, needs
