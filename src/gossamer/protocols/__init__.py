@@ -72,7 +72,7 @@ OWN = (
     Protocol(
         name="flood",
         role="spread",
-        says="tell everybody you know; the smallest protocol, and the worked example",
+        says="tell everybody you know, or follow the tree that grows out of it; the smallest protocol",
         package="gossamer.protocols.flood",
         kernel="gossamer.protocols.flood.kernel",
     ),
