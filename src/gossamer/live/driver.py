@@ -19,6 +19,7 @@ from gossamer.core.machine import (
     Fired,
     Given,
     Machine,
+    Message,
     Missing,
     Note,
     PeerDown,
@@ -87,6 +88,8 @@ class Driver:
         "Whose copy is being met: it needs none back."
         self.may_read: Callable[[Peer, Topic], bool] | None = None
         "Asked of everybody an event is to be sent to; None: nobody becomes a member whose grant was not looked up."
+        self.sealed: Callable[[Message], Message] = lambda message: message
+        "Puts this node's seal on what it says of itself and others pass on."
         self.restored: Callable[[EventId], Body | Pack | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
         self.told: Callable[[EventId, tuple[Peer, ...], bool], None] = lambda event_id, peers, again: None
@@ -165,7 +168,7 @@ class Driver:
         tag = self.tags.get(type(message))
         if tag is None:
             self.metrics.messages_sent += len(send.peers)
-            self.board.say(send.peers, self.codec.encode(message), introduces(message))
+            self.board.say(send.peers, self.codec.encode(self.sealed(message)), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
         if self.may_read is not None:

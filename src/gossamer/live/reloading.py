@@ -39,6 +39,7 @@ def reload_keys(node: Node) -> None:
     if keyring.grant != grant:
         log.info("%s has new keys or a new grant", keyring.name)
         station.renew_record()
+        station.driver.feed(Tune(ROOT, station.config.interests))  # what is sealed by an older key is told anew
 
 
 def take_over(node: Node, new: Config) -> None:

@@ -39,7 +39,7 @@ from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
 from gossamer.protocols.assemble import node_of, scamp_of
-from gossamer.protocols.naming import meaning
+from gossamer.protocols.naming import meaning, wanting
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
 
@@ -196,6 +196,7 @@ class Station:
             self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending
         if self.config.spread == "spidercast":  # topics stand in what neighbours say as words, which no grant is about
             self.driver.may_read = lambda peer, topic: self.hearing.may(peer, "subscribe", topic)
+            self.driver.sealed, self.hearing.wanted = self.hearing.seals.sealed, wanting(self.machine)
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted

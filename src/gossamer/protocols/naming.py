@@ -1,7 +1,7 @@
 """What messages say of peers: for a driver that asks for everybody's grant, and for records of whoever is named, before
 the machine hears of it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
@@ -10,6 +10,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
+from gossamer.parts.wants import Wants
 from gossamer.protocols.camcast.messages import Carry, Contacts
 from gossamer.protocols.dispatch.messages import Offer, Route, Tell
 from gossamer.protocols.flood.messages import Graft, Have, Near, Pass, Prune
@@ -19,7 +20,9 @@ from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Los
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.layer import Search
 from gossamer.protocols.search.messages import AnsContact, ReqContact
-from gossamer.protocols.spidercast.messages import Found, Redirect, Seek
+from gossamer.protocols.spidercast.layer import Spidercast
+from gossamer.protocols.spidercast.messages import Beat as SpidercastBeat
+from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Found, Redirect, Seek
 
 Claim: TypeAlias = tuple[Topic, Peer]
 Meaning: TypeAlias = Callable[[str], Topic | None]
@@ -41,6 +44,25 @@ def claims(message: Message, sender: Peer, meant: Meaning | None = None) -> tupl
     if type(message) is AnsContact and meant is not None and (topic := meant(message.topic)) is not None:
         return tuple((topic, peer) for peer in message.peers)
     return ()
+
+
+def wanting(node: Stack) -> Callable[[Message], Sequence[Topic]]:
+    """Reads in what others say they want which topics it is about, of those this node knows: its own, and those above
+    them. It is going to send them events of these."""
+    overlay = next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
+    if overlay is None:
+        return lambda message: ()
+
+    def wanted(message: Message) -> Sequence[Topic]:
+        packed = message.wants if isinstance(message, Connect | ConnectOk | SpidercastBeat) else None
+        wants = None if packed is None else Wants.read(packed)
+        if wants is None:
+            return ()
+        known = dict.fromkeys(each for mine in node.interest.mine() for each in (mine, *node.hierarchy.ancestors(mine)))
+        chains = {topic: overlay.chain(topic) for topic in known}
+        return [topic for topic, chain in chains.items() if (chain[-1] in wants.words if chain else wants.everything)]
+
+    return wanted
 
 
 def introduces(message: Message) -> tuple[Peer, ...]:

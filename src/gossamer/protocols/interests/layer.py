@@ -129,10 +129,13 @@ class Interests(Layer):
         self.mine = wants
 
     def tuned(self, topic: Topic, params: Struct) -> None:
-        """For all topics at once. A view that is to be smaller shrinks as its nodes are forgotten."""
+        """For all topics at once. A view that is to be smaller shrinks as its nodes are forgotten. What this node wants
+        is told anew: it may be sealed by another key now."""
         if isinstance(params, Params):
             self.params = params
             self.view.most, self.view.leaves = params.view_max, params.leaves
+            self.version += 1
+            self.hurry()
 
     def peer_down(self, peer: Peer) -> None:
         self.view.lose(peer, self.node.now_us)
