@@ -52,6 +52,8 @@ NO_LIMITS = {
     "live.spool.store.AHEAD": "places reserved ahead",
     "protocols.camcast.links.UNCHECKED_MAX": "how often links are probed",
     "protocols.dispatch.telling.STREAM_MAX": "what fits a number",
+    "protocols.flood.params.REMEMBERED_MAX": "a bound of a setting",
+    "protocols.flood.params.TIME_US_MAX": "a bound of a setting",
     "protocols.recovery.columns.ASKED_MAX": "a column of counts",
     "protocols.recovery.columns.LOST_MAX": "a column of settings",
     "protocols.recovery.columns.SERVED_MAX": "a column of counts",
