@@ -26,7 +26,7 @@ from gossamer.parts.wants import Wants
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.layer import Maintain, Spidercast
-from gossamer.protocols.spidercast.messages import Connect, ConnectOk
+from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Standing
 from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.task import Task
 from gossamer.sim.network import Independent, Latency, Network
@@ -35,10 +35,17 @@ from gossamer.wire.codec import Codec
 
 PLAIN = Hierarchy()
 CODEC = Codec(CATALOGUE["spidercast"].messages)
+NO = Standing(0, 0, False)
+"How a task does that does nothing."
 
 
 def wants(*topics: Topic, hierarchy: Hierarchy = PLAIN) -> Wants:
     return Wants.of(topics, hierarchy, str)
+
+
+def only(said: list[Struct]) -> Struct:
+    (message,) = said
+    return message
 
 
 class Told:
