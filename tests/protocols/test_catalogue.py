@@ -89,6 +89,20 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"forget_beats": -1},
         {"patience_us": 500_000, "beat_every_us": 500_000},
     ],
+    "hpmcast": [
+        {"delegates": 0},
+        {"fanout": 0},
+        {"fanout": 1 << 40},
+        {"audience_floor": -1},
+        {"direct": -1},
+        {"lan": -1},
+        {"estimated": True, "direct": 3},
+        {"expected_loss": 1.0},
+        {"expected_crashed": float("nan")},
+        {"hops": -1},
+        {"repetitions": -1},
+        {"step_us": 0},
+    ],
     "scamp": [
         {"extra_copies": -1},
         {"indirection": -1},
@@ -186,7 +200,7 @@ def test_a_spread_can_be_run_on_machines(name: str) -> None:
     assert callable(CATALOGUE[name].static_node)
 
 
-@pytest.mark.parametrize("name", [name for name in SPREADS if name not in ("dispatch",)])
+@pytest.mark.parametrize("name", [name for name in SPREADS if name not in ("dispatch", "hpmcast")])
 def test_a_spread_can_be_run_by_the_fast_engine(name: str) -> None:
     """All but those whose paper's experiments another kernel runs."""
     protocol = CATALOGUE[name]

@@ -32,7 +32,7 @@ def result(setting: HierarchySetting, seed: int, room: Room) -> Result:
     counted[room.how[arrays.PUBLISHER]] = False
     has, n = known == arrays.KNOWN, len(wants)
     members = np.diff(np.append(ground.start, n))
-    members[members < 0] += n  # the last group of a level ends where the participants do
+    members[members <= 0] += n  # the last group of a level ends where the participants do
     return summed_up(
         {
             "seed": seed,

@@ -84,6 +84,14 @@ OWN = (
         per_topic=False,
     ),
     Protocol(
+        name="hpmcast",
+        role="spread",
+        says="gossip level by level through a hierarchy of delegates; content filters in very large groups",
+        package="gossamer.protocols.hpmcast",
+        presets=("paper", "pmcast", "rfpbcast"),
+        per_topic=False,
+    ),
+    Protocol(
         name="scamp",
         role="members",
         says="partial views of about (c + 1) ln N members, made by subscriptions that wander",

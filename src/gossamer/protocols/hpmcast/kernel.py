@@ -174,11 +174,11 @@ def gossip(p: Any, serial: Any, heard: Any, count: Any, how: Any, odds: Any, key
     told = size
     if not at_once:
         told = pick(fold(fold(keys[GOSSIP_KEY], fold(keys[WORD], now)), who), how[FANOUT], mine, size, state, serial)
-        counts[MATCHES_PICKED] += 0 if how[EVERYBODY] else told
     key, answer_key = fold(fold(keys[LOSS_KEY], who), now), fold(fold(keys[ANSWER_KEY], who), now)
     attempts = how[ATTEMPTS] if g == len(ground.level) - 1 else 1
     for j in range(told):
         place = j if at_once else state.picked[j]
+        counts[MATCHES_PICKED] += 0 if at_once or place < padded else 1
         if place == mine or not (place < padded or matches(g, place, ground)):
             continue
         at = ground.first[g] + place
