@@ -37,6 +37,7 @@ FULL_UP_TO = 10_000
 "Nodes. Where there are more and nothing else was asked for, each knows PARTIAL others."
 PARTIAL = 500
 BYTES_FOR_ONE_TASK = 1 << 20
+PAIRS_FOR_ONE_TASK = 100_000
 "Tables up to this size are not worth being spread over several tasks."
 FIRST = 5
 "Rows set aside that are named in the summary."
@@ -95,7 +96,9 @@ def overlay_from_workload(
     say: Say = lambda step: None,
 ) -> Summary:
     """The same for pairs that Spark draws first; they are kept as `subscriptions.parquet`."""
-    with Desk(out / ".halfway", one_task=False) as desk:
+    small = workload.nodes * workload.subscriptions[1] <= PAIRS_FOR_ONE_TASK
+    spark = in_one_task(spark) if small else spark
+    with Desk(out / ".halfway", small) as desk:
         say("reading")
         kept = out / "subscriptions.parquet"
         generate_pairs(spark, workload, seed).write.mode("overwrite").parquet(str(kept))

@@ -20,7 +20,7 @@ PAIRS = "node long, topic int"
 def generate_pairs(spark: SparkSession, workload: Workload, seed: int) -> DataFrame:
     """(node, topic), a row for each subscription. A node without any has no row."""
     at_once = max(1, min(NODES_PER_TASK, CELLS_AT_ONCE // workload.topics))
-    parts = spark.range(0, workload.nodes, at_once, numPartitions=max(1, workload.nodes // NODES_PER_TASK))
+    parts = spark.range(0, workload.nodes, at_once, numPartitions=-(-workload.nodes // NODES_PER_TASK))
     return parts.mapInArrow(draw_pairs(workload, seed, at_once), PAIRS)
 
 
