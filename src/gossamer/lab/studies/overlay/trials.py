@@ -1,9 +1,9 @@
 """Runs of a study of overlays, with either engine, and what they cost."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,7 +34,7 @@ def built(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
     interests = spec.workload.interests(seed)
     setting = OverlaySetting(interests=interests, params=spec.params.made())
     began = time.perf_counter()
-    overlay: Overlay = import_module(ENGINES[spec.experiment.engine]).build(setting, seed, threads)
+    overlay = _engine(spec)(setting, seed) if threads == 1 else _engine(spec)(setting, seed, threads)
     seconds = time.perf_counter() - began
     return {
         **graph(spec, interests, overlay.links, overlay.kinds),
@@ -45,6 +45,10 @@ def built(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
         "over_limit": overlay.over_limit,
         "build_s": seconds if spec.measure.time else None,
     }
+
+
+def _engine(spec: Overlays) -> Callable[..., Overlay]:
+    return cast(Callable[..., Overlay], import_module(ENGINES[spec.experiment.engine]).build)
 
 
 def graph(spec: Overlays, interests: Interests, links: Any, kinds: Any) -> dict[str, float | None]:
