@@ -151,3 +151,15 @@ def test_the_same_seed_builds_the_same_overlay_and_another_another() -> None:
     assert one.links.tolist() == again.links.tolist()
     assert one.messages == again.messages
     assert one.links.tolist() != other.links.tolist()
+
+
+def test_ties_that_went_to_the_first_would_overload_a_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Alike interests make many ties: why the choice among equals must be uniform."""
+    for seed in range(3):
+        made = setting("coverage", seed, nodes=64, topics=30, popularity="zipf", exponent=2.0, subscriptions=(8, 8))
+        fair = build(made, seed)
+        with monkeypatch.context() as patch:
+            patch.setattr("gossamer.protocols.spidercast.task.largest", lambda key, candidates: min(candidates))
+            biased = build(made, seed)
+        assert fair.degree.max() <= 12
+        assert biased.degree.max() >= fair.degree.max() + 3
