@@ -162,7 +162,7 @@ def print_set_aside(console: Console, out: Path, summary: Summary) -> None:
     if count > len(summary.examples):
         console.print(f"  … all are in {out / 'quarantine'}", markup=False, highlight=False)
     if summary.nodes_left_out:
-        console.print(f"  {summary.nodes_left_out:,} nodes have no other row and are left out", highlight=False)
+        console.print(f"  nodes left out, as they have no other row: {summary.nodes_left_out:,}", highlight=False)
 
 
 def numbers(summary: Summary) -> list[tuple[str, str]]:

@@ -14,6 +14,7 @@ from gossamer.web.report import Section, Table
 
 SHOWN_MAX = 100
 "Rows of a table on the page; the files have all."
+PARTITIONED_MAX = 20
 BARS_MAX = 40
 "Bars of the histogram: where there are more degrees, several share one."
 STEPS_MAX = 24
@@ -81,7 +82,7 @@ def troubles(out: Path, summary: Summary) -> list[Section]:
             "Their subscribers cannot all reach each other through subscribers of the same topic. Random neighbours "
             "(`--random 1`, or `--adaptive`), a larger `--view` or `--rendezvous` bring them together."
         )
-        rows = [row for row in read_csv(out / "components.csv", SHOWN_MAX) if row["components"] > 1]
+        rows = [row for row in read_csv(out / "components.csv", PARTITIONED_MAX) if row["components"] > 1]
         said.append(Section("Partitioned topics", text, table=topic_table(rows, summary.topics_partitioned)))
     if summary.set_aside:
         count = sum(summary.set_aside.values())
@@ -91,7 +92,7 @@ def troubles(out: Path, summary: Summary) -> list[Section]:
             + ". They are kept as they are in `quarantine`."
         )
         if summary.nodes_left_out:
-            text += f" {counted(summary.nodes_left_out, 'node')} appear in no other row and are left out."
+            text += f" Left out because they appear in no other row: {counted(summary.nodes_left_out, 'node')}."
         said.append(Section("Rows set aside", text, table=examples_table(summary, count)))
     if not summary.at_rest:
         said.append(Section("Not at rest", f"Links were still changing after {summary.rounds:,} rounds."))
@@ -108,7 +109,7 @@ def overview(out: Path, summary: Summary, drawn: Sequence[Figure]) -> list[Secti
     by_name = {figure.name: figure for figure in drawn}
     links = (
         f"A link serves {summary.topics_per_link:,.2f} topics on average: if messages of several topics go over it "
-        f"together, {summary.messages_saved:.1%} of them need not be sent. Nodes share {summary.tdi:.0f} % of their "
+        f"together, {summary.messages_saved:.1%} of them need not be sent. Nodes share {summary.tdi:.0f}% of their "
         f"topics with the 20 others most like them{' (a sample)' if summary.tdi_sampled else ''}.\n\n"
         f"It took {summary.rounds:,} rounds and {summary.messages_per_change:,.1f} control messages a node."
     )
