@@ -28,7 +28,7 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
 from gossamer.protocols.flood.branches import GUESTS_MAX
-from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Message, Part, Pass, Prune
+from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Message, Near, Part, Pass, Prune
 from gossamer.protocols.flood.missing import MISSING_MAX, PER_PEER, TRIES
 from gossamer.protocols.flood.params import Params
 from gossamer.protocols.flood.tree import GRAFTS_PER_S, TOPICS_MAX, WORDS_BURST, Tree
@@ -193,6 +193,23 @@ def test_words_about_topics_that_do_not_concern_us_are_answered_with_one_and_not
     for message in (Prune(".x"), Part(".x")):
         assert victim.hear(66, message) == []
     assert sent(victim.hear(1, Graft(".x", (EventId(9, 0, 1),))), Part) == [((1,), Part(".x"))]
+
+
+def test_words_about_topics_made_up_below_ours_leave_no_trace() -> None:
+    victim = Victim()
+    for number in range(50):
+        topic = f".d.{number}"
+        for message in (
+            Graft(topic, (EventId(9, 0, 1),)),
+            Near(topic),
+            Near(topic, asks=True),
+            Prune(topic),
+            Part(topic),
+        ):
+            assert sent(victim.hear(66, message), Pass) == []
+        victim.hear(66, Have(topic, (EventId(66, 0, number),)))
+    victim.wait(300_000)
+    assert victim.tree.branches == {}
 
 
 def test_a_thousand_topics_made_up_below_ours_are_forgotten_in_turn() -> None:

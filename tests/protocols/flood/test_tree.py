@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Deliver, Effect, Given, Unsubscribe
+from gossamer.core.machine import Deliver, Effect, Given, Subscribe, Unsubscribe
 from gossamer.protocols.flood.branches import STAY_US
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Prune
 from gossamer.protocols.flood.params import Params
@@ -216,11 +216,25 @@ def test_whoever_unsubscribes_says_so_and_gets_nothing_more_though_views_still_n
     graph.stream(4, range(4), 1)
     graph.world.give(9, Unsubscribe(NEWS))
     assert graph.watch.sends["Part"] == len(graph.links[9])
-    graph.run(1)
+    graph.run(0.5)
     copies = len(graph.watch.copies)
-    graph.stream(5, range(4), 1)
+    graph.stream(5, range(4), 0.4)
     assert all(target != 9 for _, target, _ in graph.watch.copies[copies:])
     assert graph.watch.parasites == []
+    assert graph.missing(4) == []
+
+
+def test_one_that_subscribes_again_is_pushed_to_as_soon_as_its_neighbours_know() -> None:
+    graph = Graph(mutual(arcs(20, 3, 1)))
+    graph.stream(4, range(4), 1)
+    graph.world.give(9, Unsubscribe(NEWS))
+    graph.run(0.1)
+    graph.world.give(9, Subscribe(NEWS))
+    for other in graph.links[9]:
+        assert 9 in graph.tree(other).branches[NEWS].away
+        graph.node(other).tell(lambda layer: layer.wants_changed(9))
+        graph.node(other).era += 1
+    graph.stream(4, range(4), 0.5)
     assert graph.missing(4) == []
 
 

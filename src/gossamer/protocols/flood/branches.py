@@ -9,7 +9,7 @@ GUESTS_MAX = 64
 "Peers in a topic's tree besides those the membership knows."
 STAY_US = 10 * SECOND_US
 "How often a guest is asked whether it still has us for a neighbour. Two questions in vain, and it is forgotten."
-AWAY_US = 10 * SECOND_US
+AWAY_US = 3 * SECOND_US
 "How long somebody who said it does not take part is left alone, whatever the membership still says."
 SHAPED_US = 2 * SECOND_US
 "For how long a publisher with a greater number does not shape the tree."
@@ -74,7 +74,7 @@ class Branches:
 
     def is_strange(self, peer: Peer, now_us: int) -> bool:
         """Whether a peer is to be asked whether it has us for a neighbour; notes that it is."""
-        if peer in self.around or peer in self.asked or peer in self.away or len(self.asked) >= GUESTS_MAX:
+        if peer in self.around or peer in self.asked or len(self.asked) >= GUESTS_MAX:
             return False
         self.asked[peer] = now_us
         return True

@@ -72,7 +72,7 @@ class Tree(Flood):
     # -- neighbours -------------------------------------------------------------------------------------------
 
     def branch(self, topic: Topic) -> Branches:
-        """A topic's neighbours as of now."""
+        """A topic's neighbours as of now. Only events make new ones: words about made-up topics must not."""
         branch = self.branches.pop(topic) if topic in self.branches else Branches()
         self.branches[topic] = branch
         if len(self.branches) > TOPICS_MAX:
@@ -83,18 +83,25 @@ class Tree(Flood):
             self.out.send(branch.silent(now_us), Near(topic, asks=True))
         return branch
 
-    def meet(self, branch: Branches, topic: Topic, peer: Peer) -> None:
-        """Somebody speaks to us of a topic: it has us for a neighbour, or had."""
-        if branch.is_strange(peer, self.node.now_us):
-            self.answer(peer, Near(topic, asks=True))
+    def grown(self, topic: Topic) -> Branches | None:
+        return self.branch(topic) if topic in self.branches else None
+
+    def meet(self, topic: Topic, peer: Peer) -> None:
+        """Somebody speaks to us of a topic: it takes part, and has us for a neighbour, or had."""
+        branch = self.grown(topic)
+        if branch is not None:
+            branch.away.pop(peer, None)
+            if branch.is_strange(peer, self.node.now_us):
+                self.answer(peer, Near(topic, asks=True))
 
     def on_near(self, peer: Peer, near: Near) -> None:
         if not self.takes_part(near.topic):
             self.answer(peer, Part(near.topic))
-        elif not near.asks:
-            self.branch(near.topic).welcome(peer, self.node.now_us)
-        elif peer in self.branch(near.topic).members:
-            self.answer(peer, Near(near.topic))
+        elif near.asks:
+            if peer in self.members.about(near.topic):
+                self.answer(peer, Near(near.topic))
+        elif (branch := self.grown(near.topic)) is not None:
+            branch.welcome(peer, self.node.now_us)
 
     def towards(self, pattern: Pattern) -> Sequence[Peer]:
         branch = self.branches.get(pattern.topic)
@@ -103,6 +110,10 @@ class Tree(Flood):
     def link_up(self, peer: Peer) -> None:
         for branch in self.branches.values():
             branch.lazy.pop(peer, None)
+            branch.away.pop(peer, None)
+
+    def wants_changed(self, peer: Peer) -> None:
+        for branch in self.branches.values():
             branch.away.pop(peer, None)
 
     def link_down(self, peer: Peer) -> None:
@@ -156,7 +167,7 @@ class Tree(Flood):
         """The first copy came over this link: it is eager, unless we said otherwise while the copy was under way."""
         if self.node.now_us - branch.lazy.get(via, -self.params.patience_us) >= self.params.patience_us:
             branch.lazy.pop(via, None)
-        self.meet(branch, topic, via)
+        self.meet(topic, via)
 
     def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
         """Copies too many: their link is lazy from now on, as long as the one the first copy came over stays eager."""
@@ -179,14 +190,14 @@ class Tree(Flood):
         self.answer(peer, Prune(topic))
 
     def on_prune(self, peer: Peer, prune: Prune) -> None:
-        branch = self.branches.get(prune.topic)
+        branch = self.grown(prune.topic)
         if branch is not None and self.takes_part(prune.topic):
-            self.meet(branch, prune.topic, peer)
+            self.meet(prune.topic, peer)
             if peer in branch.around:
                 branch.lazy[peer] = branch.lazy.get(peer, self.node.now_us - self.params.patience_us)
 
     def on_part(self, peer: Peer, part: Part) -> None:
-        branch = self.branches.get(part.topic)
+        branch = self.grown(part.topic)
         if branch is not None:
             branch.leave_alone(peer, self.node.now_us)
 
@@ -217,8 +228,8 @@ class Tree(Flood):
         if not self.takes_part(topic):
             self.answer(peer, Part(topic))
             return
-        branch, telling = self.branch(topic), self.telling.get(topic)
-        self.meet(branch, topic, peer)
+        telling = self.telling.get(topic)
+        self.meet(topic, peer)
         for place, event_id in enumerate(have.ids):
             if not self.node.knows(event_id):
                 self.missing.add(event_id, topic, peer, self.node.now_us + self.params.patience_us)
@@ -226,13 +237,14 @@ class Tree(Flood):
             if telling is not None:
                 telling.has(peer, event_id)
             if self.params.shortcut and place < len(have.hops):
-                self.shorten(branch, topic, peer, self.recent.get(event_id), have.hops[place] + 1)
+                self.shorten(topic, peer, self.recent.get(event_id), have.hops[place] + 1)
         self.look_later()
 
-    def shorten(self, branch: Branches, topic: Topic, peer: Peer, kept: Kept | None, hops: int) -> None:
+    def shorten(self, topic: Topic, peer: Peer, kept: Kept | None, hops: int) -> None:
         """Takes the way over a lazy neighbour instead of the one an event came, if it is that much shorter."""
         if kept is None or kept.via in (peer, self.node.me) or kept.carried.event.topic != topic:
             return
+        branch = self.branch(topic)
         calm = self.node.now_us - branch.turned_us >= 2 * self.params.patience_us
         if calm and kept.carried.hops - hops >= self.params.shortcut and peer in branch.lazy:
             branch.turned_us = self.node.now_us
@@ -255,7 +267,8 @@ class Tree(Flood):
         for peer, topic, event_id in self.missing.ask(now_us, now_us + self.params.patience_us, self.is_wanted):
             asked.setdefault((peer, topic), []).append(event_id)
         for (peer, topic), ids in asked.items():
-            self.branch(topic).lazy.pop(peer, None)
+            if topic in self.branches:
+                self.branches[topic].lazy.pop(peer, None)
             for start in range(0, len(ids), IDS_MAX):
                 self.out.send([peer], Graft(topic, tuple(ids[start : start + IDS_MAX])))
         self.look_later()
@@ -268,9 +281,9 @@ class Tree(Flood):
         if not self.takes_part(topic):
             self.answer(peer, Part(topic))
             return
-        branch = self.branch(topic)
-        self.meet(branch, topic, peer)
-        branch.lazy.pop(peer, None)
+        self.meet(topic, peer)
+        if topic in self.branches:
+            self.branches[topic].lazy.pop(peer, None)
         for event_id in dict.fromkeys(graft.ids):
             kept = self.recent.get(event_id)
             if kept is None or kept.carried.event.topic != topic:
