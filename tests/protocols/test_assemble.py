@@ -87,9 +87,10 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (spidercast.Seek(0, 1, 5, b""), (), (5,)),
     (spidercast.Found(0, 1, (spidercast.Other(4, b""), spidercast.Other(5, b""))), (), (4, 5)),
     (flood.Pass(Carried(EVENT)), (), (9,)),
-    (flood.Have(".d"), ((".d", SENDER),), ()),
+    (flood.Have(".d", ()), ((".d", SENDER),), ()),
     (flood.Graft(".d"), ((".d", SENDER),), ()),
     (flood.Prune(".d"), ((".d", SENDER),), ()),
+    (flood.Near(".d"), ((".d", SENDER),), ()),
     (flood.Part(".d"), (), ()),
 ]
 
