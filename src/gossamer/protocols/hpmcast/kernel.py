@@ -174,8 +174,9 @@ def gossip(p: Any, serial: Any, heard: Any, count: Any, how: Any, odds: Any, key
     told = size
     if not at_once:
         told = pick(fold(fold(keys[GOSSIP_KEY], fold(keys[WORD], now)), who), how[FANOUT], mine, size, state, serial)
-    key, answer_key = fold(fold(keys[LOSS_KEY], who), now), fold(fold(keys[ANSWER_KEY], who), now)
     attempts = how[ATTEMPTS] if g == len(ground.level) - 1 else 1
+    key = fold(fold(keys[LOSS_KEY], who), now) if odds[ARRIVES] < 1.0 else who
+    answer_key = fold(fold(keys[ANSWER_KEY], who), now) if attempts > 1 else who
     for j in range(told):
         place = j if at_once else state.picked[j]
         counts[MATCHES_PICKED] += 0 if at_once or place < padded else 1

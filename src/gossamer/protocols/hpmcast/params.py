@@ -13,6 +13,8 @@ DELEGATES_MAX = 1 << 10
 FANOUT_MAX = 1 << 10
 COUNT_MAX = 1 << 30
 "Of thresholds and limits."
+SHARE_MAX = 0.99
+"Beyond, rounds would be without end."
 STEP_US_MAX = 3_600_000_000
 
 
@@ -59,7 +61,7 @@ class Params(Struct, frozen=True, kw_only=True):
         for name in ("audience_floor", "direct", "lan", "hops", "repetitions"):
             yield not 0 <= getattr(self, name) <= COUNT_MAX, f"{name} must be 0 to {COUNT_MAX:,}"
         for name in ("expected_loss", "expected_crashed"):
-            yield not 0 <= getattr(self, name) < 1, f"{name} is a share: at least 0, less than 1"
+            yield not 0 <= getattr(self, name) <= SHARE_MAX, f"{name} is a share: 0 to {SHARE_MAX}"
         at_once = self.direct > 0 or self.lan > 0
         yield self.estimated and at_once, "estimated does not say who wants an event: leave it, or direct and lan, out"
         yield not 1 <= self.step_us <= STEP_US_MAX, f"step_us must be 1 to {STEP_US_MAX:,}"

@@ -15,7 +15,7 @@ def rounds(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
     audience, told = size * prob, fanout * prob * arriving
     if audience <= 1.0 or told <= 0.0:
         return 0.0
-    return math.log(audience) * (1.0 / math.log(told + 1.0) + 1.0 / told)
+    return math.log(audience) * (1.0 / math.log1p(told) + 1.0 / told)
 
 
 def rounds_whole(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
