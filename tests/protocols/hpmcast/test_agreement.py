@@ -81,6 +81,13 @@ def test_they_agree_whatever_is_chosen(variant: str) -> None:
         compare(small(seed, **VARIANTS[variant]), 1000 + seed)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_they_agree_on_many_seeds_whatever_is_chosen(variant: str) -> None:
+    for seed in range(200):
+        compare(small(seed, **VARIANTS[variant]), 2000 + seed)
+
+
 def test_what_is_compared_with_the_kernel_goes_through_the_codec_too() -> None:
     for seed in range(10):
         compare(small(seed), seed, Codec([messages.Gossip]))
@@ -90,4 +97,4 @@ def test_what_is_compared_with_the_kernel_goes_through_the_codec_too() -> None:
 def test_a_machine_that_draws_anything_else_would_be_noticed(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(f"gossamer.protocols.hpmcast.{reason}", 30)
     with pytest.raises(AssertionError):
-        compare(small(9, estimated=True, interest=0.3, populated=1.0, branching=(4, 4, 4)), 9)
+        compare(small(1, estimated=True, interest=0.3, populated=1.0, branching=(4, 16)), 1)

@@ -72,9 +72,7 @@ class Levels(Layer):
     def __init__(self, node: Stack, views: Views, params: Params) -> None:
         super().__init__(node)
         self.views = views
-        self.params = params
-        self.everybody = params.variant == "rfpbcast"
-        self.relays = params.variant != "pmcast" or params.audience_floor > 0
+        self._take(params)
         self.gossips: dict[EventId, Gossiped] = {}
         self.ticking = False
         self._seats: dict[int, tuple[Sequence[Line], list[tuple[Peer, Line]]]] = {}
@@ -85,7 +83,12 @@ class Levels(Layer):
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
-            self.params = params
+            self._take(params)
+
+    def _take(self, params: Params) -> None:
+        self.params = params
+        self.everybody = params.variant == "rfpbcast"
+        self.relays = params.variant != "pmcast" or params.audience_floor > 0
 
     # -- events come ----------------------------------------------------------------------------------------------
 
@@ -204,6 +207,9 @@ class Levels(Layer):
     def reckon(self, it: Gossiped) -> None:
         """GETPROB from the level above, and by a look at a few."""
         event, seats = it.carried.event, self.seats(it.level)
+        if not seats:
+            it.prob = 0.0
+            return
         looks = self.pick(seats, self.node.key(LOOK, fold(event.id.word(), it.level)))
         hits = sum(seats[i][1].matches(event) for i in looks)
         prob = rules.refined(rules.estimate(it.prob, len(self.views.lines(it.level))), hits, len(looks))
