@@ -47,7 +47,7 @@ PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "co
 # Heavy packages, and the rooms, file names or files that may import them.
 KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "results")
 OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
-SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing")
+SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing", "moving", "churn")
 OF_SPIDERCAST = tuple(f"protocols/spidercast/{part}.py" for part in SPIDERCAST_PARTS)
 OF_HPMCAST = ("protocols/hpmcast/arrays.py",)
 NUMPY_IN_THINK = (

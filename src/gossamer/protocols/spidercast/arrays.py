@@ -32,6 +32,10 @@ class Net(NamedTuple):
     homes: Any
     "For each topic the node that keeps its notice board."
     clock: Any
+    changes: Any
+    "Who comes and goes, in order of time,"
+    news: Any
+    "and what they are interested in when they come."
 
 
 class Task(NamedTuple):
@@ -90,7 +94,9 @@ def network(interests: Interests, params: Params, seed: int) -> Net:
         topics=interests.topics.copy(),
         wants=bits(interests),
         homes=homes(n, interests.topic_count, seed) if params.rendezvous else np.zeros(0, np.int32),
-        clock=np.array([0, 0, col.NOBODY] + [0] * len(col.MESSAGES), np.int64),
+        clock=np.array([0, 0, col.NOBODY, 0] + [0] * len(col.MESSAGES), np.int64),
+        changes=np.zeros((0, 4), np.int64),
+        news=np.zeros(0, np.int32),
     )
 
 
@@ -99,7 +105,7 @@ def _how(interests: Interests, params: Params) -> Iterator[int]:
     selection = col.SELECTIONS[params.selection]
     yield from (interests.nodes, words(interests.topic_count), selection, params.margin, params.quarantine)
     yield from (view_size(params, interests.nodes), params.rendezvous and selection == col.COVERAGE)
-    yield from (params.greedy, params.adaptive, params.quarantine + 1)
+    yield from (params.greedy, 0 if params.adaptive else params.random, params.adaptive, params.quarantine + 1)
 
 
 def view_size(params: Params, nodes: int) -> int:

@@ -3,7 +3,7 @@
 from typing import Any
 
 # How the run is: Net.how
-NODES, WORDS, SELECTION, MARGIN, QUARANTINE, VIEW, RENDEZVOUS, GREEDY_K, ADAPTIVE, REST = range(10)
+NODES, WORDS, SELECTION, MARGIN, QUARANTINE, VIEW, RENDEZVOUS, GREEDY_K, RANDOM_K, ADAPTIVE, REST = range(11)
 
 # A node: Net.rows. Its topics stand at topics[START : START + NEEDS].
 START, NEEDS, ALIVE = range(3)
@@ -42,8 +42,12 @@ SOUGHT = 1  # whether its home is asked in this round
 # A letter: Scratch.letters; the third column holds the senders sorted by receiver, the fourth who is awake.
 RECEIVER, SENDER, SORTED, AWAKE = range(4)
 
-# Net.clock: the round to come, rounds without a message so far, the last one that had one; then messages by kind.
-TURN, QUIET, LAST, CONNECT, CONNECT_OK, REDIRECTED, LEAVE, PART, PART_OK, SEEK, FOUND = range(11)
+# Who comes or goes: Net.changes. Who comes wants news[TOPICS_FROM : TOPICS_TO]; who goes, nothing from -1 on.
+WHEN, WHO, TOPICS_FROM, TOPICS_TO = range(4)
+
+# Net.clock: the round to come, rounds without a message so far, the last one that had one, changes so far; then
+# messages by kind.
+TURN, QUIET, LAST, CHANGES, CONNECT, CONNECT_OK, REDIRECTED, LEAVE, PART, PART_OK, SEEK, FOUND = range(12)
 MESSAGES = ("connect", "connect_ok", "redirect", "leave", "disconnect", "disconnect_ok", "seek", "found")
 
 NOBODY: Any = -1

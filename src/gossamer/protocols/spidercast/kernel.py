@@ -19,11 +19,12 @@ from gossamer.protocols.spidercast.hearing import (
     hear_partings,
     hear_seeks,
 )
+from gossamer.protocols.spidercast.moving import move
 from gossamer.protocols.spidercast.rules import GREEDY, limit_of, random_coverage
 
 ENTRY = "run"
 PACKAGE = "gossamer.protocols.spidercast"
-SOURCES = ("gossamer.core.draws", f"{PACKAGE}.rules", f"{PACKAGE}.choosing", f"{PACKAGE}.hearing")
+SOURCES = ("gossamer.core.draws", f"{PACKAGE}.rules", f"{PACKAGE}.choosing", f"{PACKAGE}.hearing", f"{PACKAGE}.moving")
 "Compiled together with this file."
 CONNECTS, PARTINGS = np.int64(0), np.int64(1)
 prange = range
@@ -33,6 +34,7 @@ prange = range
 def run(net: Any, greedy: Any, random: Any, scratch: Any, until: Any) -> Any:
     """Rounds up to this one, or until there was no message for long enough; says whether that is so."""
     while net.clock[col.TURN] < until and net.clock[col.QUIET] < net.how[col.REST]:
+        move(net, greedy, random)
         if net.how[col.ADAPTIVE]:
             adapt(net, greedy, random)
         messages = 0
