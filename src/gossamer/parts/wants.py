@@ -147,8 +147,8 @@ def _unpack(packed: bytes) -> list[Chain] | None:
         end = at + 2 + fresh * WORD_BYTES
         if end > len(packed) or kept > len(chain) or kept + fresh > CHAIN_MAX:
             return None
-        words = [int.from_bytes(packed[i : i + WORD_BYTES]) for i in range(at + 2, end, WORD_BYTES)]
-        chain = (*chain[:kept], *words)
+        fresh_words = [int.from_bytes(packed[i : i + WORD_BYTES]) for i in range(at + 2, end, WORD_BYTES)]
+        chain = (*chain[:kept], *fresh_words)
         chains.append(chain)
         unpacked += len(chain)
         if unpacked > WORDS_MAX:
