@@ -93,7 +93,7 @@ def network(interests: Interests, params: Params, seed: int) -> Net:
         rows=np.column_stack([interests.starts[:-1], np.diff(interests.starts), np.ones(n, np.int64)]),
         topics=interests.topics.copy(),
         wants=bits(interests),
-        homes=homes(n, interests.topic_count, seed) if params.rendezvous else np.zeros(0, np.int32),
+        homes=homes(n, interests.topic_count, seed) if params.rendezvous and n else np.zeros(0, np.int32),
         clock=np.array([0, 0, col.NOBODY, 0] + [0] * len(col.MESSAGES), np.int64),
         changes=np.zeros((0, 4), np.int64),
         news=np.zeros(0, np.int32),
@@ -139,7 +139,7 @@ def homes(nodes: int, topics: int, seed: int) -> Any:
     """For each topic the node whose place on the ring comes next."""
     ring, wanted = (_places(seed, *each) for each in ((NODES_OF_RING, nodes), (TOPICS_OF_RING, topics)))
     order = np.argsort(ring, kind="stable")
-    return order[np.searchsorted(ring[order], wanted) % max(nodes, 1)].astype(np.int32)
+    return order[np.searchsorted(ring[order], wanted) % nodes].astype(np.int32)
 
 
 def _places(seed: int, which: int, count: int) -> Any:
