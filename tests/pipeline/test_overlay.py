@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from msgspec.structs import replace
 
 pytest.importorskip("pyspark")
 
@@ -29,7 +30,7 @@ from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.setting import Interests as Wants
 from gossamer.protocols.spidercast.setting import OverlaySetting
 from gossamer.protocols.spidercast.workload import Workload
-from gossamer.web.overlay import write_report
+from gossamer.web.overlay import sentence, write_report
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -149,6 +150,14 @@ def test_the_report_names_what_came_apart_and_what_was_set_aside(made: Made) -> 
     assert sorted(path.name for path in (made.out / "figures").glob("*.svg")) == [
         "degree-by-topics.svg", "degrees.svg", "diameters.svg",
     ]  # fmt: skip
+
+
+def test_the_sentence_counts_as_people_do(made: Made) -> None:
+    one = replace(made.summary, connected=True, topics_populated=1, links=1, subscriptions=2, degree_mean=1.0)
+    assert sentence(one) == "The topic is connected, with 1 link for 2 subscriptions: 1.00 neighbours a node."
+    whole = replace(one, topics_populated=1200, links=3000)
+    assert sentence(whole).startswith("All 1,200 topics are connected, with 3,000 links for 2 subscriptions")
+    assert sentence(replace(whole, connected=False, topics_partitioned=1)) == "1 of 1,200 topics is partitioned."
 
 
 @given(overlays())

@@ -17,8 +17,6 @@ SHOWN_MAX = 100
 PARTITIONED_MAX = 20
 BARS_MAX = 40
 "Bars of the histogram: where there are more degrees, several share one."
-STEPS_MAX = 24
-"Points of a line over sizes of topics."
 
 
 def sentence(summary: Summary) -> str:
@@ -137,7 +135,7 @@ def draw_figures(out: Path) -> list[Figure]:
     return [
         draw_degrees(read_csv(out / "degree_histogram.csv")),
         *([draw_degree_by_topics(wanted)] if len(wanted) > 1 else []),
-        *([draw_diameters(topics)] if len({row["subscribers"] for row in topics}) > 1 else []),
+        *([draw_diameters(topics)] if topics else []),
     ]
 
 
@@ -170,23 +168,16 @@ def draw_degree_by_topics(rows: Sequence[Mapping[str, Any]]) -> Figure:
 
 
 def draw_diameters(rows: Sequence[Mapping[str, Any]]) -> Figure:
-    """Of topics of about the same size, the longest."""
-    largest = max(row["subscribers"] for row in rows)
-    ratio = max(1.0001, (largest / 2) ** (1 / STEPS_MAX))
-    longest: dict[int, Mapping[str, Any]] = {}
+    """Of topics of about the same size, the longest: each bar is for sizes up to twice the first."""
+    longest: dict[int, int] = {}
     for row in rows:
-        step = 0
-        while 2 * ratio ** (step + 1) <= row["subscribers"]:
-            step += 1
-        if step not in longest or row["diameter"] > longest[step]["diameter"]:
-            longest[step] = row
-    points = [
-        {"metric": "hops", "group": "all", "point": {"subscribers": row["subscribers"]}, "mean": row["diameter"]}
-        for row in longest.values()
-    ]
+        size = row["subscribers"].bit_length()
+        longest[size] = max(row["diameter"], longest.get(size, 0))
+    sizes = sorted(longest)
     bound = "" if all(row["exact"] for row in rows) else " Of more than 10,000 subscribers: at least so long."
-    return figures.lines(
-        points, name="diameters", title="The longest way inside a topic", x="subscribers", metric="hops",
-        x_label="subscribers of the topic", y_label="hops", log_x=True,
+    return figures.bars(
+        [f"{1 << (size - 1):,}–{(1 << size) - 1:,}" for size in sizes],
+        {"hops": [longest[size] for size in sizes]},
+        name="diameters", title="The longest way inside a topic", x_label="subscribers of the topic", y_label="hops",
         caption=f"Of the shortest ways between two subscribers; of topics of about one size, the longest.{bound}",
     )  # fmt: skip
