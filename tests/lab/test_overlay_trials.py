@@ -14,6 +14,7 @@ from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate, memory_bytes, trial_s
 from gossamer.lab.rows import Measure
 from gossamer.lab.spec import read
+from gossamer.lab.studies.overlay import trials
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, METRICS
 from gossamer.lab.trial import command_of, point_id, run_or_report, run_trials, seed_of
 from gossamer.protocols.spidercast.setting import OverlaySetting
@@ -236,3 +237,32 @@ def test_degrees_are_below_twelve_and_fall_with_the_number_of_nodes(popularity: 
     changes = {**RSS, "workload.popularity": popularity}
     found = [mean({**changes, "workload.nodes": nodes}, "degree_mean") for nodes in (1000, 4000, 10000)]
     assert 12 > found[0] > found[1] > found[2]
+
+
+# Nodes that come and go
+
+SHORT = {"up_s": 40.0, "seconds": 60.0, "snapshot_every_s": 20.0}
+
+
+def test_under_churn_snapshots_are_judged_together() -> None:
+    said = measured({"workload": {"nodes": 120, "topics": 10, "subscriptions": [3, 5]}}, churn=SHORT)
+    assert set(said) >= (ALWAYS - {"rounds", "at_rest"}) | {"snapshots", "nodes_up", "changes"}
+    assert not {"rounds", "at_rest", "build_s"} & set(said)
+    assert (said["snapshots"], said["topics_partitioned"], said["one_sided"], said["over_limit"]) == (3, 0, 0, 0)
+    assert 70 < said["nodes_up"] < 115
+    assert said["changes"] > 120
+    assert 0 < said["disconnects_per_change"] < said["messages_per_change"]
+
+
+def test_of_snapshots_the_worst_counts_for_what_must_not_happen(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = iter([{"degree_mean": 4.0, "topics_partitioned": 0}, {"degree_mean": 6.0, "topics_partitioned": 2}] * 2)
+    monkeypatch.setattr(trials, "graph", lambda *_: next(looks))
+    said = measured({"workload.nodes": 40}, churn={**SHORT, "seconds": 40.0})
+    assert (said["degree_mean"], said["topics_partitioned"]) == (5.0, 2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("up_s", [100.0, 300.0, 500.0])
+def test_no_topic_is_partitioned_in_any_snapshot_while_nodes_come_and_go(up_s: float) -> None:
+    changes = {**RSS, "workload.nodes": 1250, "measure.diameters": False}
+    assert measured(changes, churn={"up_s": up_s})["topics_partitioned"] == 0

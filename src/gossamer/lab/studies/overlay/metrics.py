@@ -24,6 +24,7 @@ METRICS = {
     "messages_saved": "share of messages saved where those of several topics on a link go together",
     "tdi": "top-d intersection: topics shared with the d most alike, in percent",
     "messages_per_change": "control messages for each node that joins or leaves",
+    "disconnects_per_change": "of these, requests to part, granted or not",
     "rounds": "until nothing changed any more",
     "at_rest": "1 where it came to rest, 0 where the rounds ended first",
     "one_sided": "links that only one end knows of",

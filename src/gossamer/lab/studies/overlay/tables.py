@@ -18,6 +18,7 @@ from gossamer.lab.studies.overlay.metrics import METRICS
 from gossamer.protocols.spidercast.params import Params, Selection
 
 if TYPE_CHECKING:
+    from gossamer.protocols.spidercast.churn import Churn
     from gossamer.protocols.spidercast.setting import Interests
     from gossamer.protocols.spidercast.workload import Workload
 
@@ -93,6 +94,12 @@ class ChurnSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     seconds: float = 1000.0
     snapshot_every_s: float = 200.0
     young_s: float = 2.0
+    round_s: float = 0.1
+
+    def made(self) -> "Churn":
+        from gossamer.protocols.spidercast.churn import Churn
+
+        return Churn(**dict(_fields(self)))
 
 
 class MeasureSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -187,6 +194,8 @@ def _churn(said: Any) -> ChurnSpec:
         raise Misuse(
             f"churn.snapshot_every_s must be at most churn.seconds, and make at most {SNAPSHOTS_MAX:,} of them"
         )
+    with _placed("churn", ChurnSpec):
+        spec.made()
     return spec
 
 
@@ -205,14 +214,23 @@ def _check_whole(spec: Overlays) -> None:
         )
     if spec.params.selection != "ring" and spec.params.greedy + spec.params.random == 0 and not spec.params.adaptive:
         raise Misuse("params.greedy and params.random are both 0: there would be no links")
-    if spec.churn is not None and spec.workload.file is not None:
-        raise Misuse("[churn] gives a node other interests each time it comes back: leave out workload.file")
-    if spec.churn is not None and spec.params.selection == "ring":
-        raise Misuse('[churn] is for neighbours that are chosen: params.selection = "ring" keeps none')
+    if spec.churn is not None:
+        _check_churn(spec)
     nodes, _ = spec.workload.size()
     most = MACHINES_MAX if spec.experiment.engine == "machine" else NODES_MAX
     if nodes > most:
         raise Misuse(f'experiment.engine "{spec.experiment.engine}" is for at most {most:,} nodes, not {nodes:,}')
+
+
+def _check_churn(spec: Overlays) -> None:
+    if spec.workload.file is not None:
+        raise Misuse("[churn] gives a node other interests each time it comes back: leave out workload.file")
+    if spec.experiment.engine != "kernel":
+        raise Misuse('[churn] is for experiment.engine = "kernel"')
+    if spec.params.selection == "ring":
+        raise Misuse('[churn] is for neighbours that are chosen: params.selection = "ring" keeps none')
+    if spec.params.rendezvous:
+        raise Misuse("[churn] is for neighbours out of views: leave out params.rendezvous")
 
 
 @contextmanager

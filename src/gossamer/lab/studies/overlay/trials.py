@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from gossamer.fast import measures
+from gossamer.fast import churn, measures
 from gossamer.lab.book import ALL
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, HISTOGRAM_MAX, METRICS
 from gossamer.lab.studies.overlay.tables import Overlays
@@ -18,6 +18,11 @@ NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
 "What a trial that could not be run measured."
 RANDOM_KIND = 2
 "The bit of a link's kind that the random task sets."
+WORST = (
+    "degree_max", "components", "topics_partitioned", "diameter_topic_max", "diameter_topic_max_at_least",
+    "diameter_overlay", "diameter_overlay_at_least", "one_sided", "over_limit",
+)  # fmt: skip
+"Of several snapshots the largest counts, not the mean."
 
 
 def run(spec: Overlays, seeds: Sequence[int], threads: int) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -39,6 +44,7 @@ def built(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
     return {
         **graph(spec, interests, overlay.links, overlay.kinds),
         "messages_per_change": sum(overlay.messages.values()) / max(1, interests.nodes),
+        "disconnects_per_change": overlay.messages["disconnect"] / max(1, interests.nodes),
         "rounds": overlay.rounds,
         "at_rest": overlay.at_rest,
         "one_sided": overlay.one_sided,
@@ -90,7 +96,26 @@ def correlation(one: Any, other: Any) -> float | None:
 
 
 def churned(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
-    raise NotImplementedError
+    """All that is said of an overlay whose nodes come and go: means over its snapshots, and the worst of them."""
+    assert spec.churn is not None
+    found = churn.run(spec.workload.drawn(), spec.params.made(), spec.churn.made(), seed)
+    looks = [
+        {**graph(spec, each.interests, each.links, each.kinds), "one_sided": each.one_sided,
+         "over_limit": each.over_limit, "nodes_up": each.interests.nodes}
+        for each in found.snapshots
+    ]  # fmt: skip
+    said: dict[str, float | None] = {}
+    for metric in METRICS:
+        values = [value for look in looks if (value := look.get(metric)) is not None]
+        if values:
+            said[metric] = max(values) if metric in WORST else sum(values) / len(values)
+    return {
+        **said,
+        "messages_per_change": found.messages_per_change,
+        "disconnects_per_change": found.messages["disconnect"] / max(1, found.joins + found.leaves),
+        "snapshots": len(looks),
+        "changes": found.joins + found.leaves,
+    }
 
 
 def trial_s(spec: Overlays) -> float:
@@ -99,6 +124,10 @@ def trial_s(spec: Overlays) -> float:
     looked = 1.2e-9 * pairs * _view(spec, nodes)
     ways = 1e-8 * min(nodes, measures.EXACT_UP_TO) * nodes if spec.measure.diameters else 0.0
     likeness = 5e-9 * min(nodes, measures.EXACT_UP_TO) * nodes if spec.measure.tdi else 0.0
+    if spec.churn is not None:
+        kept = spec.churn.made()
+        moves = nodes * kept.seconds / (kept.up_s + kept.away_s)
+        return 0.02 + len(kept.snapshots()) * (ways + likeness) + 2e-4 * moves * (1 + nodes / 1000)
     machines = 200 if spec.experiment.engine == "machine" else 1
     return 0.02 + machines * (1e-5 * pairs + looked) + ways + likeness
 
