@@ -85,8 +85,12 @@ def test_to_know_one_in_twenty_is_enough(nodes: int) -> None:
     assert (found.topics_partitioned, found.topics_populated) == (0, 100)
 
 
-def test_nodes_that_adapt_add_random_links_where_interests_are_much_alike_and_nowhere_else() -> None:
-    alike, _ = built(2000, 1, work={"popularity": "zipf", "exponent": 2.0}, adaptive=True)
-    feeds, _ = built(2000, 1, adaptive=True)
-    assert (alike.kinds & 2).any()
+def test_random_links_connect_what_is_too_much_alike_and_nodes_that_adapt_find_that_out() -> None:
+    alike = {"popularity": "zipf", "exponent": 4.0}
+    assert built(2000, 1, alike)[1].topics_partitioned > 0
+    assert built(2000, 1, alike, random=1)[1].topics_partitioned == 0
+    overlay, found = built(2000, 1, alike, adaptive=True)
+    assert found.topics_partitioned == 0
+    assert (overlay.kinds & 2).any()
+    feeds, _ = built(1000, 1, adaptive=True)
     assert not (feeds.kinds & 2).any()
