@@ -170,6 +170,26 @@ def test_order_filters_and_named_subscriptions_work_as_ever_while_messages_are_l
     asyncio.run(scenario())
 
 
+def test_a_guest_hands_its_events_over_and_becomes_no_neighbour() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = [await network.node(f"n{i}", subscribe=[".a"] if i < 3 else [".b"], **HASTY) for i in range(5)]
+            guest = await network.node("guest", **HASTY)
+            guest.station.publishing.joins = False
+            for number in range(5):
+                await guest.publish(".a", f"{number}")
+            assert await guest.handed_over(20)
+            await until(lambda: all(node.metrics.events_delivered == 5 for node in nodes[:3]))
+            await guest.publish(".nobody", "waits")
+            assert not await guest.handed_over(0.5)
+            async with nodes[4].subscribe(".nobody") as inbox:
+                assert await payloads(inbox, 1) == [b"waits"]
+            assert not overlay(guest).links.neighbours()
+            assert all(node.metrics.copies_received == 0 for node in (guest, nodes[3]))
+
+    asyncio.run(scenario())
+
+
 def test_interest_changes_while_nodes_run() -> None:
     async def scenario() -> None:
         async with Network() as network:

@@ -119,7 +119,7 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
     ],
     "interests": [
         *({name: 0} for name in ("view_max", "leaves", "fanout", "renewed", "gossip_every_us", "hurry_every_us")),
-        *({name: 0} for name in ("forget_us", "asks", "tries", "marks")),
+        *({name: 0} for name in ("forget_us", "asks", "marks")),
         {"marks": 1000},
         {"view_max": 8, "leaves": 4},
         {"forget_us": 2_000_000, "gossip_every_us": 1_000_000},

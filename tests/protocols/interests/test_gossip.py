@@ -103,11 +103,11 @@ def test_towns_that_were_cut_apart_for_long_are_one_again() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
-def test_a_town_in_which_a_fifth_changes_every_minute_is_right_12_seconds_after_the_last_change(seed: int) -> None:
-    town = Town(100, seed, loss=0.1)
+@pytest.mark.parametrize("seed", range(2))
+def test_a_town_in_which_a_half_changes_every_minute_is_right_12_seconds_after_the_last_change(seed: int) -> None:
+    town = Town(60, seed, loss=0.1)
     town.run(5)
-    for number in range(40):
+    for number in range(20):
         gone = [*town.world.up][number * 31 % len(town.world.up)]
         (town.world.crash if number % 2 else town.world.leave)(gone)
         town.start(1000 + number)

@@ -86,6 +86,10 @@ class Town:
         links = self.links()
         return sum(peer not in links.get(other, ()) for peer, others in links.items() for other in others)
 
+    def alive(self) -> bool:
+        """Whether nobody counts on a neighbour that is gone."""
+        return all(other in self.world.up for others in self.links().values() for other in others)
+
     def apart(self) -> list[Topic]:
         """Topics whose subscribers are not in one piece without the help of others."""
         links = self.links()

@@ -16,7 +16,6 @@ AT_LEAST_ONE = (
     "hurry_every_us",
     "forget_us",
     "asks",
-    "tries",
 )
 
 
@@ -45,8 +44,6 @@ class Params(Struct, frozen=True, kw_only=True):
     view_max / marks digests for each doubling of the network."""
     asks: int = 8
     "Digests in vain after which a node is given up: one that is there is silent so often once in 10⁵ at 10 % loss."
-    tries: int = 10
-    "Digests in vain after which a node that knows nobody takes itself for the first."
 
     def __post_init__(self) -> None:
         for name in AT_LEAST_ONE:
