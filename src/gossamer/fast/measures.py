@@ -214,12 +214,13 @@ def explore(graphs: Graphs, exact_up_to: int = EXACT_UP_TO) -> Explored:
     """Components, and diameters unless `exact_up_to` is negative."""
     groups, vertices = len(graphs.firsts) - 1, len(graphs.offsets) - 1
     queue, stamps = np.empty(vertices, np.int32), np.zeros(vertices, np.int32)
-    words = np.empty((3, int(np.diff(graphs.firsts).max(initial=0))), np.uint64)
+    most = int(np.diff(graphs.firsts).max(initial=0))
+    words, fronts = np.empty((3, most), np.uint64), np.empty((2, most), np.int32)
     components, largest, diameters = np.zeros((3, groups), np.int32)
     bounds = np.zeros(groups, np.bool_)
     run = compiled(DISTANCES)["explore"]
     found = (components, largest, diameters, bounds)
-    run(graphs.firsts, graphs.offsets, graphs.ends, exact_up_to, queue, stamps, words, *found)
+    run(graphs.firsts, graphs.offsets, graphs.ends, exact_up_to, queue, stamps, words, fronts, *found)
     return Explored(components, largest, diameters, ~bounds)
 
 
