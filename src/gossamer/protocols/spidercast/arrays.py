@@ -49,6 +49,8 @@ class Task(NamedTuple):
     "For each node the last peers it asked to connect, each with the round."
     introduced: Any
     "Candidates that others named."
+    listed: Any
+    "Short lists: the best candidates each node saw when it last looked through its whole view."
     board: Any
     "For each topic who looked for others, the last one first."
 
@@ -164,6 +166,7 @@ def task(net: Net, coverage: int, most: int) -> Task:
         nodes[:, column] = limit
     nodes[:, col.UNDER] = needs if covering and coverage else limit
     nodes[:, col.CHANGED] = nodes[:, col.CHOICE] = col.NOBODY
+    nodes[:, col.FLOOR] = col.NEVER
     nodes[:, col.WAKE] = np.where(limit > 0, 0, col.NEVER)
     asked = np.full((n, 2 * net.how[col.QUARANTINE]), -col.NEVER, np.int32)
     boards = len(net.homes) if n and net.how[col.RENDEZVOUS] else 0
@@ -173,6 +176,7 @@ def task(net: Net, coverage: int, most: int) -> Task:
         topics=np.zeros((len(net.topics) if n and covering else 0, 2), np.int32),
         asked=asked,
         introduced=np.zeros((n, rules.INTRODUCED_MAX), np.int32),
+        listed=np.zeros((n, col.LISTED_MAX), np.int32),
         board=np.full((boards, rules.BOARD_MAX), col.NOBODY, np.int32),
     )
 

@@ -159,16 +159,40 @@ def best_introduced(net: Any, task: Any, who: Any, turn: Any, key: Any, bits: An
     return chosen
 
 
+def best_listed(net: Any, task: Any, who: Any, turn: Any, key: Any, bits: Any, numbers: Any, used: Any) -> Any:
+    """Of the short list, the best candidate, if it is better than all that are not on it.
+
+    What a node needs only shrinks as long as it loses no neighbour, and so do scores: lazy greedy."""
+    best, best_score, best_draw = NOBODY, task.nodes[who, col.FLOOR] + 1, ZERO
+    for i in range(task.nodes[who, col.LISTED]):
+        peer = np.int64(task.listed[who, i])
+        points, luck = score(net, bits, numbers, used, peer), draw(key, np.uint64(peer))
+        better = points > best_score or (points == best_score and (best == NOBODY or luck > best_draw))
+        if better and may_ask(net, task, who, peer, turn):
+            best, best_score, best_draw = peer, points, luck
+    return best
+
+
 def best_known(
     net: Any, task: Any, who: Any, turn: Any, key: Any, ranked: Any, bits: Any, numbers: Any, used: Any
 ) -> Any:
     """Of the view, the candidate with the highest score if they are ranked, anybody with one if not; then by draw."""
     whole, words = net.how[col.VIEW] == 0, net.how[col.WORDS]
     known = net.how[col.NODES] if whole else see(net, who, bits, numbers)
-    best, best_score, best_draw = NOBODY, 1, ZERO
+    best, best_score, best_draw, floor = NOBODY, 1, ZERO, 0 if ranked else NEVER
+    task.nodes[who, col.LISTED], task.nodes[who, col.FLOOR] = 0, floor
+    # Nearly all time is spent here: the first two words stay in registers, and most networks need no more.
+    bits_a, word_a = (bits[0], numbers[0]) if used > 0 else (ZERO, 0)
+    bits_b, word_b = (bits[1], numbers[1]) if used > 1 else (ZERO, 0)
     for i in range(known):
         peer = i if whole else numbers[words + i]
-        points = score(net, bits, numbers, used, peer)
+        points = popcount(bits_a & net.wants[peer, word_a]) + popcount(bits_b & net.wants[peer, word_b])
+        for j in range(2, used):
+            points += popcount(bits[j] & net.wants[peer, numbers[j]])
+        if used == NOBODY:
+            points = 1
+        if points > floor:
+            floor = enlist(net, task, who, peer, points, bits, numbers, used)
         if points < best_score:
             continue
         luck = draw(key, np.uint64(peer))
@@ -178,6 +202,26 @@ def best_known(
             if ranked:
                 best_score = points
     return best
+
+
+def enlist(net: Any, task: Any, who: Any, peer: Any, points: Any, bits: Any, numbers: Any, used: Any) -> Any:
+    """Puts a candidate on the short list; if that is full, all who score least leave it. Says what the others score."""
+    mine, listed = task.nodes[who], task.listed[who]
+    if peer == who or slot_of(task, who, peer) != NOBODY:
+        return np.int64(mine[col.FLOOR])
+    if mine[col.LISTED] == col.LISTED_MAX:
+        least = points
+        for i in range(col.LISTED_MAX):
+            least = min(least, score(net, bits, numbers, used, np.int64(listed[i])))
+        mine[col.LISTED], mine[col.FLOOR] = 0, least
+        for i in range(col.LISTED_MAX):
+            if score(net, bits, numbers, used, np.int64(listed[i])) > least:
+                listed[mine[col.LISTED]] = listed[i]
+                mine[col.LISTED] += 1
+    if points > mine[col.FLOOR]:
+        listed[mine[col.LISTED]] = peer
+        mine[col.LISTED] += 1
+    return np.int64(mine[col.FLOOR])
 
 
 # What a node does
@@ -208,6 +252,8 @@ def write_to(task: Any, who: Any, peer: Any, parting: Any, turn: Any) -> None:
 def connect(net: Any, task: Any, which: Any, who: Any, turn: Any, bits: Any, numbers: Any, used: Any) -> None:
     key = key_of(net, CANDIDATE, turn, which, who)
     peer = best_introduced(net, task, who, turn, key, bits, numbers, used)
+    if peer == NOBODY and which == GREEDY and task.nodes[who, col.FLOOR] != NEVER:
+        peer = best_listed(net, task, who, turn, key, bits, numbers, used)
     if peer == NOBODY:
         peer = best_known(net, task, who, turn, key, which == GREEDY, bits, numbers, used)
     if peer == NOBODY:

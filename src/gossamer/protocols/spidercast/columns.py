@@ -29,7 +29,10 @@ ANSWER = 12  # what came back: itself if it was accepted, else whom it was sent 
 HEARD = 13  # how many candidates others named
 ATTEMPTS = 14  # how often it asked homes,
 DUE = 15  # and when it may again
-NODE_COLUMNS = 16
+LISTED = 16  # how many candidates are on its short list,
+FLOOR = 17  # and what no other one of its view scores more than; NEVER: nothing is known
+NODE_COLUMNS = 18
+LISTED_MAX = 16
 
 # A neighbour: Task.links
 PEER = 0

@@ -7,7 +7,7 @@ import numpy as np
 from gossamer.core.draws import ORDER, REDIRECT, draw
 from gossamer.protocols.spidercast import columns as col
 from gossamer.protocols.spidercast.choosing import ZERO, has, key_of, shared, slot_of, under_without
-from gossamer.protocols.spidercast.columns import NOBODY
+from gossamer.protocols.spidercast.columns import NEVER, NOBODY
 from gossamer.protocols.spidercast.rules import (
     BOARD_MAX,
     GREEDY,
@@ -56,6 +56,7 @@ def remove(net: Any, task: Any, who: Any, peer: Any) -> None:
     if slot == NOBODY:
         return
     mine[col.DEGREE] -= 1
+    mine[col.FLOOR] = NEVER
     last = mine[col.FIRST] + mine[col.DEGREE]
     task.links[slot, col.PEER], task.links[slot, col.ASKED] = task.links[last, col.PEER], task.links[last, col.ASKED]
     count_cover(net, task, who, peer, -1)

@@ -77,7 +77,8 @@ def begin(net: Any, task: Any, which: Any, who: Any) -> None:
 
 
 def look_again(net: Any, task: Any) -> None:
-    """Who knew nobody to connect to may know somebody now."""
+    """Who knew nobody to connect to may know somebody now; nobody's short list holds."""
     for who in range(net.how[col.NODES]):
+        task.nodes[who, col.FLOOR] = NEVER
         if task.nodes[who, col.UNDER] > 0:
             task.nodes[who, col.WAKE] = min(task.nodes[who, col.WAKE], net.clock[col.TURN])
