@@ -25,7 +25,7 @@ check: setup   ## formatting, lint, types
 	@$(BIN)/ruff format --check --quiet src tests benchmarks && $(BIN)/ruff check --quiet src tests benchmarks && $(BIN)/mypy --no-error-summary
 
 test: check   ## everything that can be wrong, but for the long runs
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup
 
 slow: setup   ## the long runs: clusters, 10^8 processes, soak
 	@$(BIN)/python -m pytest -q -m slow

@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli": (*RUN, "lab", "pipeline", "planner", "live", "web"),
 }
 FURTHER = {"pipeline/source.py": ("live",), "__main__.py": ("cli",)}  # files that may import more than their room
-SEVERAL_PROTOCOLS = ("protocols/__init__.py", "protocols/assemble.py")  # the others know only their own
+SEVERAL_PROTOCOLS = tuple(f"protocols/{name}.py" for name in ("__init__", "assemble", "naming"))  # others: their own
 
 # THINK uses the standard library and msgspec, and nothing of the first that acts, waits, or differs from run to run.
 NOT_IN_THINK = (
@@ -47,7 +47,18 @@ PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "co
 # Heavy packages, and the rooms, file names or files that may import them.
 KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "results")
 OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
-NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *OF_RECOVERY)
+SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing", "moving", "churn")
+OF_SPIDERCAST = tuple(f"protocols/spidercast/{part}.py" for part in SPIDERCAST_PARTS)
+OF_HPMCAST = ("protocols/hpmcast/arrays.py",)
+NUMPY_IN_THINK = (
+    "kernel.py",
+    "theory.py",
+    "comparisons.py",
+    "parts/infection.py",
+    *OF_RECOVERY,
+    *OF_SPIDERCAST,
+    *OF_HPMCAST,
+)
 HEAVY = {
     "numpy": (*NUMPY_IN_THINK, "fast", "sim", "lab", "pipeline", "planner"),
     "numba": ("fast",),

@@ -65,7 +65,7 @@ def test_an_unknown_case_is_refused_with_those_there_are(tmp_path: Path) -> None
 
 
 def test_an_unknown_paper_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    says = "there is no paper 'ieee' to reproduce: choose one of damulticast, camcast, epidemic, all"
+    says = "there is no paper 'ieee' to reproduce: choose one of damulticast, camcast, epidemic, spidercast, all"
     assert_refused(says, "reproduce", "ieee", "--out", tmp_path / "out")
 
 

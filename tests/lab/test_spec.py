@@ -186,7 +186,7 @@ def test_the_shipped_experiments_include_those_people_are_told_of() -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "unknown protocol": (
         example({"experiment.protocol": "camcats"}),
-        r"there is no protocol 'camcats': choose one of camcast, dispatch, flood, gossip, recovery, scamp, search",
+        r"there is no protocol 'camcats': choose one of camcast, dispatch, flood, gossip, hpmcast, ",
     ),
     "a protocol that spreads nothing": (
         example({"experiment.protocol": "scamp"}),

@@ -21,7 +21,7 @@ from gossamer.protocols.recovery.params import Params as RecoveryParams
 
 EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
 NAMED = {"name": "n"}
-PROTOCOLS = ("dispatch", "scamp", "search")
+PROTOCOLS = ("dispatch", "spidercast", "interests", "flood", "scamp", "search")
 "Tables whose fields are told elsewhere."
 
 

@@ -47,7 +47,11 @@ class Pair:
         """Publishes all at once; the last one that came."""
         async with asyncio.timeout(30):
             await asyncio.gather(*(self.a.publish(TOPIC, each) for each in payloads))
-            items = [await anext(self.inbox) for _ in payloads]
+            items: list[Delivery] = []
+            while len(items) < len(payloads):
+                item = await anext(self.inbox)
+                if isinstance(item, Delivery):  # a gap only tells that something is late
+                    items.append(item)
         assert {item.payload for item in items} == {*payloads}
         return items[-1]
 

@@ -14,17 +14,19 @@ from gossamer.protocols.assemble import (
     DISPATCH_MESSAGES,
     DYNAMIC_MESSAGES,
     MEMBERS_ONLY,
-    claims,
+    SPIDERCAST_MESSAGES,
     dynamic_node,
-    introduces,
-    meaning,
 )
 from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
 from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
+from gossamer.protocols.flood import messages as flood
+from gossamer.protocols.interests import messages as interests
+from gossamer.protocols.naming import claims, introduces, meaning
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.spidercast import messages as spidercast
 from protocols.dynamics import layer
 from protocols.member import LEASE, One
 
@@ -70,11 +72,31 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     ),
     (Told(1, 1), (), ()),
     (Route(Carried(EVENT, 1, (9, 4))), (), (9,)),
+    (interests.Digest((interests.Mark(SENDER, 1, 0), interests.Mark(5, 1, 0)), True), (), (SENDER, 5)),
+    (interests.Ask((5,)), (), ()),
+    (interests.Tell((interests.Entry(interests.Mark(5, 1, 0), b""),)), (), (5,)),
+    (interests.Gone(), (), ()),
+    (spidercast.Connect(0, 1, 1, b""), (), ()),
+    (spidercast.ConnectOk(0, 1, 1, b""), (), ()),
+    (spidercast.Redirect(0, 5), (), (5,)),
+    (spidercast.Redirect(0), (), ()),
+    (spidercast.Disconnect(0), (), ()),
+    (spidercast.DisconnectOk(0), (), ()),
+    (spidercast.Leave(0), (), ()),
+    (spidercast.Beat(spidercast.Standing(1, 1, True), spidercast.Standing(1, 1, True), 1), (), ()),
+    (spidercast.Seek(0, 1, 5, b""), (), (5,)),
+    (spidercast.Found(0, 1, (spidercast.Other(4, b""), spidercast.Other(5, b""))), (), (4, 5)),
+    (flood.Pass(Carried(EVENT)), (), (9,)),
+    (flood.Have(".d", ()), ((".d", SENDER),), ()),
+    (flood.Graft(".d"), ((".d", SENDER),), ()),
+    (flood.Prune(".d"), ((".d", SENDER),), ()),
+    (flood.Near(".d"), ((".d", SENDER),), ()),
+    (flood.Part(".d"), (), ()),
 ]
 
 
 def test_every_message_is_judged_here() -> None:
-    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
+    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES}
 
 
 @pytest.mark.parametrize(("message", "claimed", "named"), SAID, ids=lambda each: type(each).__name__)

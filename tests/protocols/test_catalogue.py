@@ -34,7 +34,14 @@ from gossamer.core.stack import Layer, Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
-from gossamer.protocols.assemble import DISPATCH_MESSAGES, DYNAMIC_MESSAGES, dispatch_node, dynamic_node
+from gossamer.protocols.assemble import (
+    DISPATCH_MESSAGES,
+    DYNAMIC_MESSAGES,
+    SPIDERCAST_MESSAGES,
+    dispatch_node,
+    dynamic_node,
+    spidercast_node,
+)
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.codec import Codec
 from protocols.hierarchies import SMALL, setting
@@ -63,7 +70,14 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"search_every_us": 0},
     ],
     "gossip": [{"clusters": 0}, {"clusters": -3}],
-    "flood": [{"neighbours": 0}, {"neighbours": -1}],
+    "flood": [
+        {"neighbours": 0},
+        {"neighbours": -1},
+        {"linger_us": 0},
+        {"patience_us": 1 << 60},
+        {"shortcut": -1},
+        {"remembered": 0},
+    ],
     "dispatch": [
         {"degree": 1},
         {"patterns_max": 0},
@@ -74,6 +88,20 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"silent_beats": 0},
         {"forget_beats": -1},
         {"patience_us": 500_000, "beat_every_us": 500_000},
+    ],
+    "hpmcast": [
+        {"delegates": 0},
+        {"fanout": 0},
+        {"fanout": 1 << 40},
+        {"audience_floor": -1},
+        {"direct": -1},
+        {"lan": -1},
+        {"estimated": True, "direct": 3},
+        {"expected_loss": 1.0},
+        {"expected_crashed": float("nan")},
+        {"hops": -1},
+        {"repetitions": -1},
+        {"step_us": 0},
     ],
     "scamp": [
         {"extra_copies": -1},
@@ -88,6 +116,32 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"view_max": 0},
         {"isolated_us": 3_000_000, "beat_every_us": 3_000_000},
         {"epoch_us": 500_000, "size_every_us": 500_000},
+    ],
+    "interests": [
+        *({name: 0} for name in ("view_max", "leaves", "fanout", "renewed", "gossip_every_us", "hurry_every_us")),
+        *({name: 0} for name in ("forget_us", "asks", "marks")),
+        {"marks": 1000},
+        {"view_max": 8, "leaves": 4},
+        {"forget_us": 2_000_000, "gossip_every_us": 1_000_000},
+        {"forget_us": 1 << 60},
+    ],
+    "spidercast": [
+        {"greedy": -1},
+        {"greedy": 1 << 10},
+        {"random": -1},
+        {"margin": -1},
+        {"quarantine": 0},
+        {"view": 0},
+        {"view": 0.0},
+        {"view": 1.5},
+        {"adaptive": True, "random": 1},
+        {"adaptive": True, "selection": "similarity"},
+        {"round_us": 0},
+        {"beat_us": 0},
+        {"beats_missed": 0},
+        {"below_max": 0},
+        {"alone_us": 0},
+        {"round_us": 2_000_000, "rest_us": 1_000_000},
     ],
     "search": [
         {"neighbours": 0},
@@ -146,7 +200,7 @@ def test_a_spread_can_be_run_on_machines(name: str) -> None:
     assert callable(CATALOGUE[name].static_node)
 
 
-@pytest.mark.parametrize("name", [name for name in SPREADS if name not in ("dispatch",)])
+@pytest.mark.parametrize("name", [name for name in SPREADS if name not in ("dispatch", "hpmcast")])
 def test_a_spread_can_be_run_by_the_fast_engine(name: str) -> None:
     """All but those whose paper's experiments another kernel runs."""
     protocol = CATALOGUE[name]
@@ -295,7 +349,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_message_is_heard_by_some_node(name: str) -> None:
-    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES}
+    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
@@ -342,6 +396,13 @@ def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, St
 def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     node = dispatch_node(ME, 1, recovery=RecoveryParams.live())
     hears_anything(node, Codec(DISPATCH_MESSAGES), heard, subscribed)
+
+
+@SHOWN
+@given(st.lists(st.tuples(PEERS, any_of(SPIDERCAST_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    node = spidercast_node(ME, 1, recovery=RecoveryParams.live())
+    hears_anything(node, Codec(SPIDERCAST_MESSAGES), heard, subscribed)
 
 
 @pytest.mark.parametrize("name", SPREADS)

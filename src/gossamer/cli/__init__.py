@@ -12,6 +12,7 @@ COMMANDS = {
     "demo": "a real network, some of it killed, all of it audited",
     "simulate": "one run of an experiment, told as a story",
     "sweep": "every point and run of an experiment, on Spark",
+    "overlay": "few links that keep every topic of one's own table together",
     "reproduce": "every table, figure and headline claim of a paper",
     "node": "run a node: join, link, gossip, serve clients and metrics",
     "publish": "hand events to the network",
@@ -31,7 +32,7 @@ EXTRAS = {
     "pyarrow": "spark",
     "pandas": "spark",
 }
-ON_SPARK = ("demo", "sweep", "reproduce", "audit")
+ON_SPARK = ("demo", "sweep", "overlay", "reproduce", "audit")
 "Commands that need the larger extra whichever of its packages is missed first."
 
 

@@ -12,10 +12,21 @@ from gossamer.lab.grid import Point, points
 from gossamer.lab.rows import Measure
 from gossamer.lab.studies.communities.story import Story, tell
 from gossamer.lab.studies.communities.tables import Communities
-from gossamer.lab.studies.epidemic.tables import METRICS
+from gossamer.lab.studies.epidemic.tables import METRICS as OF_RECOVERY
+from gossamer.lab.studies.epidemic.tables import Epidemic
+from gossamer.lab.studies.hierarchy.metrics import METRICS as OF_HIERARCHIES
+from gossamer.lab.studies.hierarchy.tables import Hierarchies
+from gossamer.lab.studies.overlay.metrics import METRICS as OF_OVERLAYS
+from gossamer.lab.studies.overlay.tables import Overlays
 from gossamer.lab.trial import run_trials
 
 BAR = 40
+MEANINGS: dict[type[Struct], dict[str, str]] = {
+    Epidemic: OF_RECOVERY,
+    Hierarchies: OF_HIERARCHIES,
+    Overlays: OF_OVERLAYS,
+}
+"By kind of study: the same word may mean different things."
 
 
 @click.command("simulate", epilog="Example: gossamer simulate camcast/fig15 --set faults.fraction=0.3 --run 7")
@@ -33,7 +44,9 @@ def command(
     run: int,
     as_json: bool,
 ) -> None:
-    """One run of an experiment: rounds, who got the event, messages, parasites; of recovery, what was found again.
+    """One run of an experiment: rounds, who got the event, messages, parasites; of recovery,
+    what was found again; of an overlay, its degrees, components and diameters; of hpmcast, what
+    each level bore.
 
     SPEC is a path to an experiment file or the name of a shipped one (see `gossamer experiments`).
     """
@@ -75,17 +88,17 @@ def render(console: Console, point: Point, told: Story | Told, run: int, first: 
         console.print(result_table(told))
         closing(console, told)
     else:
-        console.print(numbers_table(told))
+        console.print(numbers_table(told, MEANINGS[type(point.spec)]))
 
 
-def numbers_table(told: Told) -> Table:
+def numbers_table(told: Told, meanings: dict[str, str]) -> Table:
     table = Table(title="What was measured", title_justify="left")
     table.add_column("metric", no_wrap=True)
     table.add_column("value", justify="right")
     table.add_column("what it is")
     for each in told.outcomes:
         shown = f"{each.value:.2%}" if each.metric in SHARES else f"{each.value:,.6g}"
-        table.add_row(each.metric, shown, METRICS[each.metric])
+        table.add_row(each.metric, shown, meanings[each.metric])
     return table
 
 

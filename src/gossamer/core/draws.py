@@ -41,6 +41,16 @@ TREE = 23  # the shape of a tree, and its repair
 WORKLOAD = 24  # who publishes what, and when
 RECONFIGURE = 25  # which link of a tree vanishes, and which appears
 TAIL = 26  # who is told where an idle publisher stands
+CANDIDATE = 27  # whom to connect to, of those that are equally good
+ORDER = 28  # in which order messages of one moment are heard
+DISCONNECT = 29  # whom to part from
+REDIRECT = 30  # whom to send on to
+INTEREST = 31  # which topics a node is interested in
+HOME = 32  # where topics and nodes stand on the ring of notice boards
+GOSSIP = 33  # whom of a view to tell in a round
+LOOK = 34  # whom to look at, to improve an estimate of how many want an event
+ANSWER = 35  # whether the answer to a message arrives
+PLACE = 36  # which addresses of a hierarchy somebody has
 
 
 def mix(z: Any) -> Any:

@@ -2,12 +2,15 @@
 recovered from its losses."""
 
 from collections.abc import Mapping, Sequence
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
+
+Wanting = TypeVar("Wanting", covariant=True)
+"What a node wants, in whatever words a view keeps it (`parts.wants.Wants`)."
 
 
 class Peers(Protocol):
@@ -24,6 +27,20 @@ class Peers(Protocol):
 
     def ready(self, topic: Topic) -> bool:
         """Whether this node has found its place in the community."""
+
+
+class InterestView(Protocol[Wanting]):
+    """Some of the other nodes, with what they want: whom an overlay may link to."""
+
+    @property
+    def changes(self) -> int:
+        """Goes up whenever an entry came, went or changed: what was worked out from the entries holds until then."""
+
+    def entries(self) -> Mapping[Peer, Wanting]:
+        """Every node known, this one left out."""
+
+    def towards_home(self, word: int) -> Peer | None:
+        """Who is nearer to the node that keeps this topic's notice board; None: this node keeps it."""
 
 
 class Spread(Protocol):

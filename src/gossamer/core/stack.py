@@ -75,6 +75,15 @@ class Layer:
     def peer_down(self, peer: Peer) -> None:
         """A peer was given up."""
 
+    def link_up(self, peer: Peer) -> None:
+        """An overlay has a new neighbour."""
+
+    def link_down(self, peer: Peer) -> None:
+        """A neighbour of the overlay is one no longer."""
+
+    def wants_changed(self, peer: Peer) -> None:
+        """A neighbour of the overlay wants other topics than before."""
+
     def leaving(self) -> None:
         """The node goes."""
 
@@ -186,26 +195,27 @@ class Stack:
             case machine.Started(contacts, memory):
                 for event_id in memory:
                     self.seen.add(event_id)
-                self._tell(lambda layer: layer.started(contacts))
+                self.tell(lambda layer: layer.started(contacts))
                 self.out.note("start")
                 if any(getattr(layer, "relays", False) for layer in self.layers):
                     self.out.note("relay")  # said beforehand: what it carries for others then surprises nobody
             case machine.Contacted(contacts):
-                self._tell(lambda layer: layer.started(contacts))
+                self.tell(lambda layer: layer.started(contacts))
             case machine.Tune(topic, params):
-                self._tell(lambda layer: layer.tuned(topic, params))
+                self.tell(lambda layer: layer.tuned(topic, params))
             case machine.Introduced(peer, owner):
                 remember_owner(self.owners, peer, owner)
             case machine.Fetched(peer, events):
-                self._tell(lambda layer: layer.fetched(peer, events))
+                self.tell(lambda layer: layer.fetched(peer, events))
             case machine.PeerDown(peer):
-                self._tell(lambda layer: layer.peer_down(peer))
+                self.tell(lambda layer: layer.peer_down(peer))
             case machine.Leave():
                 self._drop_pending()
-                self._tell(lambda layer: layer.leaving())
+                self.tell(lambda layer: layer.leaving())
                 self.out.note("stop")
 
-    def _tell(self, say: Callable[[Layer], None]) -> None:
+    def tell(self, say: Callable[[Layer], None]) -> None:
+        """Every layer hears of it, in the order they were built: an overlay says so when its links change."""
         for layer in self.layers:
             say(layer)
 
@@ -217,11 +227,11 @@ class Stack:
         after = self.interest.mine()
         for topic in after:
             if topic not in before:
-                self._tell(lambda layer, topic=topic: layer.joined(topic))  # type: ignore[misc]
+                self.tell(lambda layer, topic=topic: layer.joined(topic))  # type: ignore[misc]
         for topic in before:
             if topic not in after:
-                self._tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
-        self._tell(lambda layer: layer.interest_changed())
+                self.tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
+        self.tell(lambda layer: layer.interest_changed())
 
     @property
     def waiting(self) -> int:

@@ -9,7 +9,7 @@ from gossamer.core.errors import Misuse
 
 ALL = "all"
 "The group of figures about the whole system."
-SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency", "delivery")
+SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency", "delivery", "spurious")
 "Metrics that people read as percents."
 
 

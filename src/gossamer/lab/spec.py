@@ -89,6 +89,17 @@ def shipped() -> list[str]:
     return sorted(found)
 
 
+def located(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """The same, with the tables it names looked for beside the file."""
+    tables = [raw.get("workload"), *(raw["cases"].values() if isinstance(raw.get("cases"), dict) else ())]
+    for table, field in ((tables[0], "file"), *((each, "workload.file") for each in tables[1:])):
+        if isinstance(table, dict) and isinstance(table.get(field), str):
+            table[field] = str(folder.absolute() / table[field])
+    if isinstance(swept := raw.get("sweep"), dict) and isinstance(files := swept.get("workload.file"), list):
+        swept["workload.file"] = [str(folder.absolute() / each) if isinstance(each, str) else each for each in files]
+    return raw
+
+
 def read(name: str) -> tuple[dict[str, Any], str]:
     """A file's raw TOML and what to call it: a path, or the name of a shipped experiment."""
     path = Path(name)
@@ -103,6 +114,6 @@ def read(name: str) -> tuple[dict[str, Any], str]:
         except UnicodeDecodeError:
             raise SpecError(f"{name} is not text: an experiment file is TOML") from None
     try:
-        return tomllib.loads(text), name
+        return located(tomllib.loads(text), path.parent), name
     except tomllib.TOMLDecodeError as wrong:
         raise SpecError(f"{name} is not TOML: {wrong}") from None

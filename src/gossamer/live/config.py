@@ -33,9 +33,12 @@ from gossamer.live.trust import is_loopback
 from gossamer.protocols.assemble import Design, SpreadName
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.dispatch.params import Params as DispatchParams
+from gossamer.protocols.flood.params import Params as FloodParams
+from gossamer.protocols.interests.params import Params as InterestsParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
+from gossamer.protocols.spidercast.params import Params as SpidercastParams
 
 T = TypeVar("T", bound=Struct)
 
@@ -57,7 +60,12 @@ TABLES: dict[str, type[Struct]] = {
     "hierarchy": HierarchyConfig,
     "faults": FaultsConfig,
     "dispatch": DispatchParams,
+    "spidercast": SpidercastParams,
+    "interests": InterestsParams,
+    "flood": FloodParams,
 }
+LIVE: dict[type[Struct], Struct] = {SpidercastParams: SpidercastParams.live(), FloodParams: FloodParams(tree=True)}
+"Tables whose fields are, where nothing is said, not those of an experiment."
 BY_TOPIC = {"camcast": "topics", "recovery": "recovery_topics"}
 "Tables of parameters, and where they stand for single topics."
 RELOADABLE = (
@@ -71,6 +79,8 @@ RELOADABLE = (
     "scamp",
     "recovery",
     "recovery_topics",
+    "spidercast",
+    "interests",
 )
 "What may change while a node runs; of other tables, these fields:"
 RELOADABLE_FIELDS = ("trace.level", "spool.keep_s", "spool.keep_bytes")
@@ -96,8 +106,9 @@ class Config(Struct, frozen=True, kw_only=True):
     publish: tuple[str, ...] = ()
     "Topics whose communities are joined from the start, so that the first publication is quick."
     spread: SpreadName = "camcast"
-    """How events travel: `camcast`, inside communities by topic, filters at the reader; `dispatch`, by content along a
-    tree of all nodes, filters inside the network. Every node of a network must say the same."""
+    """How events travel: `camcast`, inside communities by topic, filters at the reader; `spidercast`, the same over one
+    overlay of few links, for many unrelated topics per node; `dispatch`, by content along a tree of all nodes, filters
+    inside the network. Every node of a network must say the same."""
     community: str = "."
     "With `dispatch`: the topic whose members all nodes are, and that each must be granted to read."
     spool: SpoolConfig = SpoolConfig()
@@ -106,6 +117,12 @@ class Config(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     timeouts: Timeouts = Timeouts()
     dispatch: DispatchParams = DispatchParams()
+    spidercast: SpidercastParams = SpidercastParams.live()
+    "How neighbours are chosen, with `spidercast`."
+    interests: InterestsParams = InterestsParams()
+    "How nodes learn what others want, with `spidercast`."
+    flood: FloodParams = FloodParams(tree=True)
+    "How events travel over the overlay's links, with `spidercast`."
     camcast: CamcastParams = CamcastParams.live()
     topics: dict[str, CamcastParams] = {}
     "The same for single topics, in full."
@@ -134,6 +151,10 @@ class Config(Struct, frozen=True, kw_only=True):
                     topic(each)
         if self.spread == "dispatch":
             self._check_community()
+        if self.spidercast.view != "full" or self.spidercast.selection == "ring":
+            raise Misuse(
+                "spidercast.view and rings are for experiments: interests.view_max says how many nodes are known"
+            )
 
     def _check_names(self) -> None:
         if not self.name and self.keys is None:
@@ -190,7 +211,14 @@ class Config(Struct, frozen=True, kw_only=True):
 
     @property
     def design(self) -> Design:
-        return Design(spread=self.spread, dispatch=self.dispatch, community=self.community)
+        return Design(
+            spread=self.spread,
+            dispatch=self.dispatch,
+            community=self.community,
+            spidercast=self.spidercast,
+            interests=self.interests,
+            flood=self.flood,
+        )
 
     def recovery_of(self, name: Topic) -> RecoveryParams:
         """How losses of one topic are found."""
@@ -244,7 +272,10 @@ def _fields() -> dict[str, Any]:
 
 
 def _config(said: Mapping[str, Any]) -> Config:
-    tables: dict[str, Any] = {name: _table(kind, said.get(name, {}), name) for name, kind in TABLES.items()}
+    tables: dict[str, Any] = {
+        name: _table(kind, {**(structs.asdict(LIVE[kind]) if kind in LIVE else {}), **said.get(name, {})}, name)
+        for name, kind in TABLES.items()
+    }
     for name, kind in (("camcast", CamcastParams), ("recovery", RecoveryParams)):
         general, single = said.get(name, {}), BY_TOPIC[name]
         tables[name] = _preset(kind, general, name)

@@ -20,6 +20,7 @@ from gossamer.core.machine import (
     Fired,
     Given,
     Machine,
+    Message,
     Missing,
     Note,
     PeerDown,
@@ -27,11 +28,12 @@ from gossamer.core.machine import (
     Send,
     SetTimer,
 )
+from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
 from gossamer.live.switchboard import Switchboard
-from gossamer.protocols.assemble import introduces
+from gossamer.protocols.naming import introduces
 from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
@@ -84,6 +86,10 @@ class Driver:
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
+        self.may_read: Callable[[Peer, Topic], bool] | None = None
+        "Asked of everybody an event is to be sent to; None: nobody becomes a member whose grant was not looked up."
+        self.sealed: Callable[[Message], Message] = lambda message: message
+        "Puts this node's seal on what it says of itself and others pass on."
         self.restored: Callable[[EventId], Body | None] = lambda event_id: None
         "Finds the body of an event of this node's own that waited for long."
         self.told: Callable[[Sequence[EventId], tuple[Peer, ...], bool], None] = lambda events, peers, again: None
@@ -158,9 +164,14 @@ class Driver:
         tag = self.tags.get(type(message))
         if tag is None:
             self.metrics.messages_sent += len(send.peers)
-            self.board.say(send.peers, self.codec.encode(message), introduces(message))
+            self.board.say(send.peers, self.codec.encode(self.sealed(message)), introduces(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
+        if self.may_read is not None:
+            if carried.more:  # each may be for others
+                self._send_one_by_one(send, carried)
+                return
+            send = Send(tuple(peer for peer in send.peers if self.may_read(peer, carried.event.topic)), message)
         ids = [event.id for event in carried.events]
         pack = self.bodies.pack_of(ids)
         if pack is not None:
@@ -168,14 +179,17 @@ class Driver:
             bundle.add_from(pack, ids, carried.hops, tag, carried.route)
             self._sent(send, carried, ids, len(pack) // len(pack.ids))
         elif carried.more:
-            for one in carried.each():
-                self._send(Send(send.peers, type(message)(one)))
+            self._send_one_by_one(send, carried)
         elif (body := self.bodies.get(ids[0]) or self.restored(ids[0])) is None:
             self._look_for(ids[0], send.peers)
         else:
             assert isinstance(body, Body)
             self._send_alone(send.peers, body, Copy(ids[0], body.leaf, carried.hops, tag, carried.route))
             self._sent(send, carried, ids, len(body))
+
+    def _send_one_by_one(self, send: Send, carried: Carried) -> None:
+        for one in carried.each():
+            self._send(Send(send.peers, type(send.message)(one)))
 
     def _sent(self, send: Send, carried: Carried, ids: list[EventId], size: int) -> None:
         """Copies of so many bytes are on their way."""

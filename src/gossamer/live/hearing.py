@@ -6,7 +6,7 @@ been introduced by a signed record.
 
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from msgspec import Raw, Struct
 
@@ -22,8 +22,9 @@ from gossamer.live.faults import Losing
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.requests import Requests
+from gossamer.live.seals import Seals
 from gossamer.live.trust import Outdated, Record, Stranger, Trust
-from gossamer.protocols.assemble import Meaning, claims, introduces
+from gossamer.protocols.naming import Meaning, claims, introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy
 
@@ -58,6 +59,9 @@ class Hearing:
         self.feed, self.control = feed, control
         self.meant, self.requests = meant, requests
         self.arrivals = Arrivals(me, trust, book, bodies, carriers, metrics, machine, feed, meet, self.may)
+        self.seals = Seals(me, trust)
+        self.wanted: Callable[[Message], Sequence[Topic]] = lambda message: ()
+        "Topics known here that the sender of a message says it wants."
         self.losing: Losing | None = None
         "Loses some of it, where that is asked for."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}
@@ -161,9 +165,7 @@ class Hearing:
         elif unknown := [who for who in introduces(message) if who not in self.book and who != self.me]:
             link.decline("unknown peer")
             log.debug("%s named %s, of whom nobody has given a record", link.name, unknown[0])
-        elif liars := [
-            who for topic, who in claims(message, peer, self.meant) if not self.may(who, "subscribe", topic)
-        ]:
+        elif liars := self._liars(peer, message):
             culprit = peer if peer in liars else liars[0]
             link.blame(culprit, "not granted", f"{type(message).__name__} about a topic it may not read")
         elif self.losing is not None and self.losing.lost(peer):
@@ -171,7 +173,13 @@ class Hearing:
         elif not self.requests.allows(message, peer):
             link.decline("too many requests")
         else:
-            self.feed(Received(peer, message))
+            self.feed(Received(peer, self.seals.genuine(link, message)))
+
+    def _liars(self, peer: Peer, message: Message) -> list[Peer]:
+        """Whoever the message makes a member of a topic it may not read."""
+        wanted = [(topic, peer) for topic in self.wanted(message)]
+        claimed = (*claims(message, peer, self.meant), *wanted)
+        return [who for topic, who in claimed if not self.may(who, "subscribe", topic)]
 
     def _carrier_types(self) -> tuple[type[Struct], ...]:
         return tuple(self.carriers.values())

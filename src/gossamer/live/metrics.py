@@ -127,6 +127,12 @@ class Metrics(Struct, kw_only=True, eq=False):
     )
     revocations: Annotated[int, Gauge("Version of the list of revoked keys; 0: none.")] = 0
 
+    overlay_neighbours: Annotated[int, Gauge("Neighbours in the overlay, with spidercast.")] = 0
+    overlay_greedy: Annotated[int, Gauge("Those of them chosen for wanting many of this node's topics.")] = 0
+    overlay_random: Annotated[int, Gauge("Those of them chosen by chance.")] = 0
+    overlay_uncovered: Annotated[int, Gauge("This node's topics that fewer neighbours want than should.")] = 0
+    view_nodes: Annotated[int, Gauge("Nodes whose interests are known here, with spidercast.")] = 0
+
     spool_bytes: Annotated[int, Gauge("Bytes of events in the spool.")] = 0
     spool_pending: Annotated[int, Gauge("Accepted publications that too few members have acknowledged.")] = 0
     spool_lost: Annotated[int, Counter("Delivered events the spool could not keep.")] = 0

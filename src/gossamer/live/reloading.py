@@ -16,7 +16,7 @@ from gossamer.live.requests import Requests
 from gossamer.live.serving import Serving
 from gossamer.live.station import Station
 from gossamer.live.trust import OpenTrust
-from gossamer.protocols.assemble import membership
+from gossamer.protocols.assemble import scamp_of
 
 log = logging.getLogger("gossamer.node")
 
@@ -39,6 +39,7 @@ def reload_keys(node: Node) -> None:
     if keyring.grant != grant:
         log.info("%s has new keys or a new grant", keyring.name)
         station.renew_record()
+        station.driver.feed(Tune(ROOT, station.config.interests))  # what is sealed by an older key is told anew
 
 
 def take_over(node: Node, new: Config) -> None:
@@ -72,10 +73,16 @@ def merged(old: Config, now: Mapping[str, Any]) -> Config:
 
 def _params(station: Station, old: Config, new: Config) -> None:
     """Communities joined later ask for their parameters then."""
-    membership(station.machine).params = new.scamp
+    if (scamp := scamp_of(station.machine)) is not None:
+        scamp.params = new.scamp
     for name in station.machine.interest.mine():
         station.driver.feed(Tune(name, new.params_of(name)))
         station.driver.feed(Tune(name, new.scamp))
+
+
+def _overlay(station: Station, old: Config, new: Config) -> None:
+    station.driver.feed(Tune(ROOT, new.spidercast))
+    station.driver.feed(Tune(ROOT, new.interests))
 
 
 def _recovery(station: Station, old: Config, new: Config) -> None:
@@ -138,6 +145,8 @@ TAKERS = {
     "camcast": _params,
     "topics": _params,
     "scamp": _params,
+    "spidercast": _overlay,
+    "interests": _overlay,
     "recovery": _recovery,
     "recovery_topics": _recovery,
     "subscribe": _subscribe,

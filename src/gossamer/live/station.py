@@ -20,6 +20,7 @@ from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
 from gossamer.live.deliveries import Gap
 from gossamer.live.driver import Driver
 from gossamer.live.faults import Losing
+from gossamer.live.gauges import look_up
 from gossamer.live.handover import HandOver
 from gossamer.live.hearing import Hearing
 from gossamer.live.journal import open_journal
@@ -37,7 +38,8 @@ from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import meaning, membership, node_of
+from gossamer.protocols.assemble import node_of, scamp_of
+from gossamer.protocols.naming import meaning, wanting
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
 
@@ -117,8 +119,9 @@ class Station:
         self._join()
 
     def _in_force(self) -> Settings:
-        config, scamp = self.config, membership(self.machine).params
-        return Settings(config.camcast, config.topics, scamp, config.recovery, config.recovery_topics)
+        config, scamp = self.config, scamp_of(self.machine)
+        params = config.scamp if scamp is None else scamp.params
+        return Settings(config.camcast, config.topics, params, config.recovery, config.recovery_topics)
 
     def _recorder(self) -> Recorder | None:
         config = self.config.trace
@@ -191,6 +194,9 @@ class Station:
         self.driver.told = self.handover.told
         if self.config.spread == "dispatch":  # who knows the patterns of all others knows when nobody wants an event
             self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending
+        if self.config.spread == "spidercast":  # topics stand in what neighbours say as words, which no grant is about
+            self.driver.may_read = lambda peer, topic: self.hearing.may(peer, "subscribe", topic)
+            self.driver.sealed, self.hearing.wanted = self.hearing.seals.sealed, wanting(self.machine)
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
@@ -209,19 +215,7 @@ class Station:
         self.transport.turned_away = self._turned_away
         if self.recorder is not None:
             self.hearing.arrivals.copy_met = self.recorder.received if self.recorder.full else None
-        self.metrics.before.append(self._look_up)
-
-    def _look_up(self) -> None:
-        """Numbers that are asked for rather than counted."""
-        self.metrics.peers_known = len(self.book)
-        self.metrics.revocations = self.trust.revocations()[0]
-        self.metrics.clock_jumps = self.clock.jumps
-        self.metrics.inbox_spills = self.readers.spills()
-        if self.spool is not None:
-            self.metrics.spool_bytes, self.metrics.spool_lost = self.spool.used_bytes, self.spool.lost
-        self.metrics.spool_pending = len(self.handover.unacked) + self.handover.shelved
-        if self.recorder is not None:
-            self.metrics.trace_rows_dropped = self.recorder.writer.rows_lost
+        self.metrics.before.append(lambda: look_up(self))
 
     def _turned_away(self, reason: str, where: str, detail: str) -> None:
         log.info("turned away a caller from %s: %s", where, detail)

@@ -21,7 +21,7 @@ from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spel
 from gossamer.pipeline.audit_pairs import collect_deliveries, judge, list_events, locate_missing, pair_with_subscribers
 from gossamer.pipeline.audit_recovery import by_gap_topic, draw_recovery, list_gaps, list_recovered
 from gossamer.pipeline.audit_verdict import Verdict, conclude
-from gossamer.pipeline.desk import Desk, read_csv, write_rows
+from gossamer.pipeline.desk import Desk, in_one_task, read_csv, write_rows
 from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
 
 Say = Callable[[str], None]
@@ -33,13 +33,6 @@ BINS = 60
 ROWS_FOR_ONE_TASK = 100_000
 """Up to so many, one task does it all: no join needs a shuffle, and it is over before Spark would have compiled plans
 for more. Measured: about even at 300,000."""
-ONE_TASK = {
-    "spark.sql.adaptive.enabled": "false",
-    "spark.sql.autoBroadcastJoinThreshold": "-1",
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.parquet.compression.codec": "uncompressed",
-}
 
 
 class Frames(NamedTuple):
@@ -83,14 +76,6 @@ def check_folders(traces: Path, out: Path) -> tuple[list[Source], list[Skipped]]
     if not found:
         raise Misuse(f"there are no traces below {traces}: name the folder that the nodes write their traces to")
     return found, foreign
-
-
-def in_one_task(spark: SparkSession) -> SparkSession:
-    """A session of the same Spark, with settings of its own, for what is too small to be worth a plan."""
-    own = spark.newSession()
-    for key, value in ONE_TASK.items():
-        own.conf.set(key, value)
-    return own
 
 
 def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:

@@ -7,16 +7,26 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 from msgspec import Struct
 from msgspec.structs import astuple
-from pyspark.sql import DataFrame
+from pyspark.sql import Column, DataFrame, SparkSession
 
 from gossamer.pipeline.traces import as_it_is
 
 AS_IT_IS = {"escape": '"', "emptyValue": "", "ignoreLeadingWhiteSpace": "false", "ignoreTrailingWhiteSpace": "false"}
 "How Spark writes CSV that every other program reads."
-TEXTS = ("run", "name", "publisher", "via", "seen_at", "file", "host", "event")
+TEXTS = ("run", "name", "publisher", "via", "seen_at", "file", "host", "event", "topic")
 "Columns that may hold a word that looks like a number."
+ONE_TASK = {
+    "spark.sql.adaptive.enabled": "false",
+    "spark.sql.autoBroadcastJoinThreshold": "-1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.parquet.compression.codec": "uncompressed",
+}
+"Settings for what is too small to be worth a plan."
 
 
 class Desk:
@@ -39,7 +49,11 @@ class Desk:
         settled = frame.sparkSession.read.schema(frame.schema).parquet(as_it_is(self.folder / name))
         return settled.coalesce(1) if self.one_task else settled
 
-    def write_csv(self, path: Path, table: DataFrame, order: Sequence[str]) -> None:
+    def read_settled(self, name: str) -> pa.Table:
+        """A settled frame in this process, which must have room for it."""
+        return pa.concat_tables(map(pq.read_table, sorted((self.folder / name).glob("part-*.parquet"))))
+
+    def write_csv(self, path: Path, table: DataFrame, order: Sequence[str | Column]) -> None:
         """One file, in order, written by a task of Spark: however long it is, the driver never holds it."""
         parts = self.folder / path.name
         whole = table.coalesce(1) if self.one_task else table.repartition(1)
@@ -50,6 +64,14 @@ class Desk:
             written[0].replace(path)
         else:  # Spark leaves out the file of a table it knows to be empty
             write_lines(path, [table.columns])
+
+
+def in_one_task(spark: SparkSession) -> SparkSession:
+    """A session of the same Spark, with settings of its own, for what is too small to be worth a plan."""
+    own = spark.newSession()
+    for key, value in ONE_TASK.items():
+        own.conf.set(key, value)
+    return own
 
 
 def write_rows(path: Path, kind: type[Struct], rows: Iterable[Struct]) -> None:

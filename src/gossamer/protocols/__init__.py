@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 
-Role: TypeAlias = Literal["spread", "members", "search", "recover"]
+Role: TypeAlias = Literal["spread", "members", "search", "recover", "overlay"]
 
 
 class Protocol(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ OWN = (
     Protocol(
         name="flood",
         role="spread",
-        says="tell everybody you know; the smallest protocol, and the worked example",
+        says="tell everybody you know, or follow the tree that grows out of it; the smallest protocol",
         package="gossamer.protocols.flood",
         kernel="gossamer.protocols.flood.kernel",
     ),
@@ -84,10 +84,33 @@ OWN = (
         per_topic=False,
     ),
     Protocol(
+        name="hpmcast",
+        role="spread",
+        says="gossip level by level through a hierarchy of delegates; content filters in very large groups",
+        package="gossamer.protocols.hpmcast",
+        presets=("paper", "pmcast", "rfpbcast"),
+        per_topic=False,
+    ),
+    Protocol(
         name="scamp",
         role="members",
         says="partial views of about (c + 1) ln N members, made by subscriptions that wander",
         package="gossamer.protocols.scamp",
+    ),
+    Protocol(
+        name="spidercast",
+        role="overlay",
+        says="few links for many topics: those interested in each topic are connected among themselves",
+        package="gossamer.protocols.spidercast",
+        presets=("paper", "live"),
+        per_topic=False,
+    ),
+    Protocol(
+        name="interests",
+        role="members",
+        says="a partial view of the other nodes with what each wants, gossiped; it ages and refreshes",
+        package="gossamer.protocols.interests",
+        per_topic=False,
     ),
     Protocol(
         name="search",

@@ -14,7 +14,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
-from gossamer.protocols.assemble import membership, node_of
+from gossamer.protocols.assemble import node_of, scamp_of
 from gossamer.wire.journal import OPEN, SEALED, SETTINGS, Entry, Head, digest
 from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
@@ -150,7 +150,8 @@ class Fresh:
 
     def change(self, entry: Entry) -> None:
         self.settings = read_settings(entry)
-        membership(self.machine).params = self.settings.scamp
+        if (scamp := scamp_of(self.machine)) is not None:
+            scamp.params = self.settings.scamp
 
     def step(self, number: int, entry: Entry) -> Step:
         self.spelled.update(entry.spelled)

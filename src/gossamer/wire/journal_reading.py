@@ -12,9 +12,11 @@ from gossamer.core.machine import Fired, Given, Received, Tune
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.interests.params import Params as InterestsParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
+from gossamer.protocols.spidercast.params import Params as SpidercastParams
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import MAGIC, VERSION, Entry, Head, Settings, named
 from gossamer.wire.segment import RecordReader
@@ -26,7 +28,10 @@ class Unheard(Struct, frozen=True, tag="journal.unheard"):
 
 _PLAIN = tuple(kind for kind in get_args(Given) if kind not in (Received, Fired, Tune))
 "Givens that say all in their fields; of the others, what they hold must be named."
-_PARAMS: tuple[type[Struct], ...] = (CamcastParams, RecoveryParams, ScampParams, SearchParams)
+_PARAMS: tuple[type[Struct], ...] = (
+    *(CamcastParams, RecoveryParams, ScampParams, SearchParams),
+    *(SpidercastParams, InterestsParams),
+)
 
 
 class JournalReader(RecordReader):

@@ -22,16 +22,17 @@ class Traffic:
     async def __aenter__(self) -> "Traffic":
         await self.arena.is_unharmed()
         self.readers = [asyncio.create_task(self.read(name)) for name in self.names]
-        self.writers = [asyncio.create_task(self.write(name, self.arena.nodes[name])) for name in self.names]
+        self.writers = {name: self.writer(name) for name in self.names}
         await self.goes_on()
         return self
 
     async def __aexit__(
         self, kind: type[BaseException] | None, wrong: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for task in (*self.writers, *self.readers):
-            task.cancel()
-        await asyncio.gather(*self.writers, *self.readers, return_exceptions=True)
+        await ended(*self.writers.values(), *self.readers)
+
+    def writer(self, name: str) -> asyncio.Task[None]:
+        return asyncio.create_task(self.write(name, self.arena.nodes[name]))
 
     async def write(self, name: str, node: Node) -> None:
         while True:
@@ -50,13 +51,28 @@ class Traffic:
         target = self.published.total() + events
         await until(lambda: self.published.total() >= target)
 
+    async def pause(self, name: str) -> None:
+        """One node holds its pen, until all it published has arrived; `resume` lets it go on."""
+        await ended(self.writers[name])
+        await self.arrived({payload for payload in self.published if payload.decode().split()[0] == name})
+
+    def resume(self, name: str) -> None:
+        self.writers[name] = self.writer(name)
+
+    async def arrived(self, payloads: set[bytes]) -> None:
+        await until(lambda: all(payloads <= got.keys() for got in self.got.values()), 20.0)
+
     async def nothing_is_lost(self) -> None:
         """Stops publishing; every event must have been delivered everywhere, once."""
         await self.goes_on()
-        for task in self.writers:
-            task.cancel()
-        await asyncio.gather(*self.writers, return_exceptions=True)
+        await ended(*self.writers.values())
         ours = {payload for payload in self.published if payload.decode().split()[0] in self.names}
-        await until(lambda: all(ours <= got.keys() for got in self.got.values()), 20.0)
+        await self.arrived(ours)
         for name, got in self.got.items():
             assert all(got[payload] == 1 for payload in ours), name
+
+
+async def ended(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)

@@ -10,7 +10,7 @@ from gossamer.lab.book import Book
 from gossamer.lab.claims import Claim
 from gossamer.lab.figures import Figure
 
-NAMES = ("damulticast", "camcast", "epidemic")
+NAMES = ("damulticast", "camcast", "epidemic", "spidercast", "hpmcast")
 
 
 class Paper(Struct, frozen=True):

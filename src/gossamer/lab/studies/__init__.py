@@ -14,10 +14,12 @@ from gossamer.core.errors import Misuse, SpecError
 from gossamer.lab.spec import FigureSpec, Head, head_of
 from gossamer.lab.studies.communities.tables import Communities
 from gossamer.lab.studies.epidemic.tables import Epidemic
+from gossamer.lab.studies.hierarchy.tables import Hierarchies
+from gossamer.lab.studies.overlay.tables import Overlays
 
-Spec: TypeAlias = Communities | Epidemic
+Spec: TypeAlias = Communities | Epidemic | Hierarchies | Overlays
 "What a file says of one point. Tagged, so that it finds its type again on a Spark worker."
-STUDIES: dict[str, type[Spec]] = {"recovery": Epidemic}
+STUDIES: dict[str, type[Spec]] = {"recovery": Epidemic, "spidercast": Overlays, "hpmcast": Hierarchies}
 "By protocol; every other protocol that spreads events is studied in communities."
 
 

@@ -8,6 +8,7 @@ from gossamer.core.draws import LOSS, VIEW, fold
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import ARRIVED, PARASITES, REACHED, ROUNDS_LAST, SENT_INTRA
 from gossamer.parts.infection import FRESH, ZERO, distinct_into, ground, lands
+from gossamer.protocols.flood.params import refuse_tree
 
 
 class Tables(NamedTuple):
@@ -27,6 +28,8 @@ class Tables(NamedTuple):
 
 def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> Tables:
     groups = setting.communities
+    for group in groups:
+        refuse_tree(group.params)
     wants = setting.interested(publication.home)
     return Tables(
         *ground(groups, setting.faults.stillborn),

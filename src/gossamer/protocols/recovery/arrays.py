@@ -21,7 +21,7 @@ from gossamer.protocols.recovery.setting import SECOND_US, EpidemicSetting
 from gossamer.protocols.recovery.topology import edges, happenings, neighbours
 from gossamer.protocols.recovery.workload import workload
 
-REASONS = 32
+REASONS = 40
 "More than there are reasons to draw."
 TIMERS_AT_ONCE = 4
 "Timers a dispatcher may have at once."

@@ -1,0 +1,178 @@
+"""gossamer overlay: an overlay for one's own subscriptions, and what it is like."""
+
+import sys
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table as Shown
+
+from gossamer.cli.running import starting_spark
+from gossamer.core.errors import Misuse
+from gossamer.pipeline.background import in_background
+from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table, overlay_from_workload
+from gossamer.pipeline.overlay_summary import Summary
+from gossamer.pipeline.session import Session
+from gossamer.pipeline.subscriptions import find_table
+from gossamer.protocols.spidercast.params import Params
+from gossamer.protocols.spidercast.workload import Workload
+from gossamer.web.overlay import at_least, sentence, write_report
+
+FIRST = 5
+"Partitioned topics and rows set aside that are named in the terminal."
+
+
+@click.command("overlay", epilog="Example: gossamer overlay subscriptions.parquet --out overlay/")
+@click.argument("subscriptions", required=False, type=click.Path(path_type=Path))
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for links, tables and report.")
+@click.option("--node", default="node", show_default=True, help="The column that says the node.")
+@click.option("--topic", default="topic", show_default=True, help="The column that says the topic.")
+@click.option("--workload", metavar="TABLE", help="Generate pairs instead, e.g. '{nodes = 2000000, topics = 100}'.")
+@click.option("--greedy", type=int, help="K_g: neighbours for each topic, chosen to serve many; default 3.")
+@click.option("--random", type=int, help="K_r: neighbours for each topic, chosen by chance; default 0.")
+@click.option("--margin", type=int, help="Neighbours accepted beyond what a node needs; default 5.")
+@click.option("--adaptive/--no-adaptive", default=None, help="Let each node choose its own K_r; default no.")
+@click.option(
+    "--view", help="Whom a node knows: full, a share (0.05) or so many (500); default full up to 10,000 nodes."
+)
+@click.option("--selection", help="coverage, similarity, random or ring; default coverage.")
+@click.option("--rendezvous/--no-rendezvous", default=None, help="Homes for rare topics; default with partial views.")
+@click.option(
+    "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of what is left to chance."
+)
+@click.option("--master", help="Spark master; default local[*].")
+@click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
+def command(
+    subscriptions: Path | None, out: Path, node: str, topic: str, workload: str | None, seed: int, master: str | None,
+    as_json: bool, **options: Any,
+) -> None:  # fmt: skip
+    """Few links that keep the subscribers of every topic together: built from pairs of node and topic, on Spark.
+
+    SUBSCRIPTIONS is a CSV or Parquet file, or a folder of one kind, with a row for each subscription. Rows that cannot
+    be used are named and kept in quarantine/. Writes links.parquet, degrees.parquet, components.csv, summary.csv,
+    summary.json and report.html to --out. Exit code 1 if some topic is partitioned.
+    """
+    console = Console(stderr=as_json)
+    asked = chosen(options)
+    work = work_on(subscriptions, workload, node, topic, out, asked, seed)
+    with starting_spark(console, master) as spark:
+        summary = with_progress(console, spark, work)
+    source = subscriptions.name if subscriptions else f"--workload '{workload}'"
+    page = write_report(out, summary, f"gossamer overlay {source} --out {out.name}")
+    if as_json:
+        click.echo(msgspec.json.encode(summary).decode())
+    else:
+        print_summary(console, out, summary, page)
+    sys.exit(0 if summary.connected else 1)
+
+
+def chosen(options: dict[str, Any]) -> dict[str, Any]:
+    """The parameters that were asked for, refused at once if there are none like that."""
+    asked = {name: value for name, value in options.items() if value is not None}
+    if "view" in asked:
+        asked["view"] = view_of(asked["view"])
+    try:
+        msgspec.convert(asked, Params)
+    except msgspec.ValidationError as wrong:
+        raise Misuse(f"{wrong}: see gossamer overlay --help") from None
+    return asked
+
+
+def view_of(text: str) -> Any:
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def work_on(
+    subscriptions: Path | None, workload: str | None, node: str, topic: str, out: Path, asked: dict[str, Any], seed: int
+) -> Callable[[Session, Say], Summary]:
+    """What there is to do, once Spark is there."""
+    if (subscriptions is None) == (workload is None):
+        raise Misuse("name a table of subscriptions, or generate one with --workload: one of the two")
+    if subscriptions is not None:
+        table = find_table(subscriptions, node, topic)
+        check_out(out, subscriptions)
+        return lambda spark, say: overlay_from_table(spark, table, out, asked, seed, say)
+    drawn = workload_of(workload or "")
+    check_out(out, None)
+    return lambda spark, say: overlay_from_workload(spark, drawn, out, asked, seed, say)
+
+
+def workload_of(text: str) -> Workload:
+    """The table of an experiment file."""
+    try:
+        return msgspec.convert(tomllib.loads(f"workload = {text}")["workload"], Workload)
+    except tomllib.TOMLDecodeError:
+        raise Misuse(f"--workload {text}: write a table as in TOML, like {{nodes = 2000000, topics = 100}}") from None
+    except msgspec.ValidationError as wrong:
+        raise Misuse(f"--workload: {wrong}") from None
+
+
+def with_progress(console: Console, spark: Session, work: Callable[[Session, Say], Summary]) -> Summary:
+    columns = (TextColumn("overlay: {task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar, begun = progress.add_task(STEPS[0], total=len(STEPS)), list[str]()
+
+        def look() -> None:
+            if begun:
+                progress.update(bar, completed=len(begun) - 1, description=begun[-1])
+
+        return in_background(spark, lambda: work(spark, begun.append), look)
+
+
+def print_summary(console: Console, out: Path, summary: Summary, page: Path) -> None:
+    table = Shown(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
+    for name, value in numbers(summary):
+        table.add_row(f"[dim]{name}[/]", escape(value))
+    console.print(table)
+    console.print(f"[bold {'green' if summary.connected else 'red'}]{sentence(summary)}[/]")
+    split = [row for row in read_csv(out / "components.csv", FIRST) if row["components"] > 1]
+    for row in split:
+        parts = f"{row['components']:,} parts, the largest of {row['largest']:,} of {row['subscribers']:,} subscribers"
+        console.print(f"  {row['topic']} is in {parts}", markup=False, highlight=False)
+    if summary.topics_partitioned > len(split):
+        more = summary.topics_partitioned - len(split)
+        console.print(f"  … and {more:,} more in {out / 'components.csv'}", highlight=False, markup=False)
+    print_set_aside(console, out, summary)
+    console.print(
+        f"Report with plots: [bold]{escape(str(page))}[/] · links: {escape(str(out / 'links.parquet'))}",
+        highlight=False,
+    )
+
+
+def print_set_aside(console: Console, out: Path, summary: Summary) -> None:
+    count = sum(summary.set_aside.values())
+    if not count:
+        return
+    reasons = ", ".join(f"{reason} ({many:,})" for reason, many in summary.set_aside.items())
+    console.print(f"[yellow]{count:,} of {summary.rows:,} rows were set aside:[/] {reasons}", highlight=False)
+    for each in summary.examples:
+        console.print(f"  {each.file}, row {each.row:,}: {each.reason}", markup=False, highlight=False)
+    if count > len(summary.examples):
+        console.print(f"  … all are in {out / 'quarantine'}", markup=False, highlight=False)
+    if summary.nodes_left_out:
+        console.print(f"  nodes left out, as they have no other row: {summary.nodes_left_out:,}", highlight=False)
+
+
+def numbers(summary: Summary) -> list[tuple[str, str]]:
+    return [
+        ("nodes", f"{summary.nodes:,}"),
+        ("topics", f"{summary.topics_populated:,}"),
+        ("subscriptions", f"{summary.subscriptions:,}"),
+        ("links", f"{summary.links:,}"),
+        ("neighbours", f"{summary.degree_mean:,.2f} on average, {summary.degree_max:,} at most"),
+        ("topics per link", f"{summary.topics_per_link:,.2f}"),
+        ("longest way", f"{at_least(summary.diameter_topic_max, summary.diameter_topic_exact)} inside a topic, "
+                        f"{at_least(summary.diameter_overlay, summary.diameter_overlay_exact)} in the whole overlay"),
+    ]  # fmt: skip

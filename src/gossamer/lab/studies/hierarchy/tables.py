@@ -1,0 +1,154 @@
+"""Studies of hpmcast, pmcast and rfpbcast: who lives where, how many want an event, and how it is gossiped to them.
+
+The tables say what `HierarchySetting` and `Params` of hpmcast say."""
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct, field
+
+from gossamer.core.errors import Misuse
+from gossamer.core.reading import convert, kind_of, table
+from gossamer.lab.rows import Measure
+from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables
+from gossamer.lab.studies.hierarchy.metrics import METRICS
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.hpmcast.setting import HierarchySetting
+
+PARTICIPANTS_MAX = 20_000_000
+MACHINES_MAX = 2_000
+LEVELS = 3
+
+
+class HierarchySpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[hierarchy]: a number for every level, or one per level, the topmost first"""
+
+    branching: int | tuple[int, ...] = 16
+    levels: int | None = None
+    populated: float = 1.0
+    addresses: tuple[tuple[int, ...], ...] = ()
+
+    def places(self) -> int:
+        """Addresses there are."""
+        if isinstance(self.branching, int):
+            return int(self.branching ** (LEVELS if self.levels is None else self.levels))
+        return math.prod(self.branching)
+
+    def participants(self) -> int:
+        """Participants there are, about."""
+        return len(self.addresses) or max(1, round(self.places() * self.populated))
+
+
+class WorkloadSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[workload]"""
+
+    interest: float = 0.5
+    publisher: int | None = None
+
+
+class NetworkSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """[network]"""
+
+    loss: float = 0.0
+    crashed: float = 0.0
+    attempts: int = 1
+
+
+class Hierarchies(Struct, frozen=True, tag="hierarchy"):
+    """What an experiment file about hpmcast says of one point."""
+
+    experiment: Head
+    hierarchy: HierarchySpec = field(default_factory=HierarchySpec)
+    params: Params = field(default_factory=Params)
+    workload: WorkloadSpec = field(default_factory=WorkloadSpec)
+    network: NetworkSpec = field(default_factory=NetworkSpec)
+    figures: tuple[FigureSpec, ...] = ()
+
+    row: ClassVar[type[Struct]] = Measure
+    trials: ClassVar[str] = "gossamer.lab.studies.hierarchy.trials"
+    metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
+    shown: ClassVar[tuple[str, ...]] = (
+        "delivery", "spurious", "messages", "rounds", "view_size", "reached_99", "matches_each",
+    )  # fmt: skip
+    brief: ClassVar[tuple[str, ...]] = ("delivery", "spurious", "messages", "rounds")
+
+    @classmethod
+    def read(cls, raw: Mapping[str, Any], head: Head) -> "Hierarchies":
+        """Raw TOML, or Misuse with one sentence about the first thing that is wrong."""
+        only_tables(raw, cls.__struct_fields__)
+        if head.engine == "world":
+            raise Misuse('experiment.engine: hpmcast is studied with "kernel" or "machine"')
+        if "hierarchy" in raw:
+            _check_branching(table(raw["hierarchy"], "hierarchy"))
+        try:
+            parts: dict[str, Any] = {
+                name: convert(raw[name], kind, name) for name, kind in TABLES.items() if name in raw
+            }
+            for name, each in parts.items():
+                _check_finite(name, each)
+            spec = cls(experiment=head, figures=figures_of(raw), **parts)
+            spec.setting()
+        except Misuse as wrong:
+            raise Misuse(_placed(str(wrong))) from None
+        _check_size(spec)
+        return spec
+
+    def identity(self) -> tuple[Any, ...]:
+        return (self.hierarchy, self.params, self.workload, self.network)
+
+    def population(self) -> str:
+        return f"{self.hierarchy.participants():,} participants"
+
+    def setting(self) -> HierarchySetting:
+        """The experiment as the engines see it."""
+        said = {name: value for each in (self.workload, self.network) for name, value in _fields(each)}
+        place, branching = self.hierarchy, self.hierarchy.branching
+        said |= {"populated": place.populated, "addresses": place.addresses, "params": self.params}
+        return HierarchySetting.regular(branching, place.levels, **said)
+
+
+TABLES: dict[str, type[Struct]] = {
+    "hierarchy": HierarchySpec,
+    "params": Params,
+    "workload": WorkloadSpec,
+    "network": NetworkSpec,
+}
+
+
+def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
+    return msgspec.structs.asdict(each).items()
+
+
+def _check_branching(said: Mapping[str, Any]) -> None:
+    """Before a struct is made of it: a number too large for one would be told in another's words."""
+    branching, levels = said.get("branching", 1), said.get("levels", 1)
+    numbers = branching if isinstance(branching, list) else [branching]
+    if not numbers or any(isinstance(each, bool) or not isinstance(each, int) for each in numbers):
+        raise Misuse(
+            "hierarchy.branching must be a whole number, or a list of one per level with the topmost first, not "
+            + (kind_of(branching) if not isinstance(branching, list) else str(branching))
+        )
+    if isinstance(levels, int) and levels < 1:
+        raise Misuse(f"hierarchy.levels must be at least 1, not {levels}")
+
+
+def _check_finite(name: str, each: Struct) -> None:
+    """TOML has words for what is no number and for what has no end."""
+    for key, value in _fields(each):
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Misuse(f"{name}.{key} must be a number, not {value}")
+
+
+def _check_size(spec: Hierarchies) -> None:
+    most = MACHINES_MAX if spec.experiment.engine == "machine" else PARTICIPANTS_MAX
+    if spec.hierarchy.participants() > most:
+        there = f"{spec.hierarchy.participants():,}"
+        raise Misuse(f'experiment.engine "{spec.experiment.engine}" is for at most {most:,} participants, not {there}')
+
+
+def _placed(sentence: str) -> str:
+    """A complaint about a field, with the table it stands in."""
+    word = sentence.partition(" ")[0]
+    return next((f"{name}.{sentence}" for name, kind in TABLES.items() if word in kind.__struct_fields__), sentence)

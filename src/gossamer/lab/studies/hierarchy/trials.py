@@ -1,0 +1,61 @@
+"""Runs of a study of hpmcast, with either engine, and what they cost."""
+
+from collections.abc import Iterator, Sequence
+from importlib import import_module
+from typing import Any
+
+from gossamer.lab.book import ALL
+from gossamer.lab.studies.hierarchy.metrics import DEGREES, LEVELS_SHOWN, METRICS
+from gossamer.lab.studies.hierarchy.tables import Hierarchies
+from gossamer.protocols.hpmcast.results import Result
+
+ENGINES = {"kernel": "gossamer.fast.hierarchy", "machine": "gossamer.sim.hierarchy"}
+S_PER_PARTICIPANT = {"kernel": 3e-6, "machine": 5e-3}
+"Reckoned costs; only the cutting depends on them, never a result."
+NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
+"What a trial that could not be run measured."
+
+
+def run(spec: Hierarchies, seeds: Sequence[int], threads: int) -> Iterator[tuple[int, dict[str, Any]]]:
+    """A row per run and metric: which of the seeds it is of, and what it says."""
+    found = import_module(ENGINES[spec.experiment.engine]).run(spec.setting(), seeds)
+    for position, result in enumerate(found):
+        said = measured(spec, result)
+        for metric in METRICS:
+            if (value := said.get(metric)) is not None:
+                yield position, {"group": ALL, "metric": metric, "value": float(value)}
+
+
+def measured(spec: Hierarchies, result: Result) -> dict[str, float | None]:
+    """All that is said of one run: what the engine counted, and what follows for each participant."""
+    n, matched = result.participants, result.matches + result.matches_picked
+    return {
+        **{name: value for name, value in result._asdict().items() if name in METRICS},
+        **{name: float(result.delivery >= share) for name, share in DEGREES.items()},
+        "reached_all": float(result.delivered == result.interested),
+        "latency_ms": result.rounds * spec.params.step_us / 1000,
+        "messages_each": result.messages / n,
+        "messages_wanted": result.messages / result.delivered if result.delivered else None,
+        "matches_each": matched / n,
+        **by_level(result),
+    }
+
+
+def by_level(result: Result) -> dict[str, float | None]:
+    said: dict[str, float | None] = {}
+    for level, (sent, heard, there) in enumerate(zip(result.sent, result.load, result.ranks, strict=True), start=1):
+        if level <= LEVELS_SHOWN:
+            said[f"sent_level_{level}"] = sent
+            said[f"load_level_{level}"] = heard / there if there else None
+    return said
+
+
+def trial_s(spec: Hierarchies) -> float:
+    """About how long one trial takes on one core: everybody gossips for some rounds."""
+    return 0.003 + spec.hierarchy.participants() * S_PER_PARTICIPANT[spec.experiment.engine]
+
+
+def memory_bytes(spec: Hierarchies) -> int:
+    """Some arrays for places and participants; machines some objects."""
+    each = 200 if spec.experiment.engine == "kernel" else 40_000
+    return 50_000_000 + each * spec.hierarchy.participants() + 10 * min(spec.hierarchy.places(), 1 << 30)

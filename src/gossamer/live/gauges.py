@@ -1,0 +1,28 @@
+"""Numbers that are asked for rather than counted."""
+
+from typing import TYPE_CHECKING
+
+from gossamer.protocols.assemble import overlay_of
+
+if TYPE_CHECKING:
+    from gossamer.live.station import Station
+
+
+def look_up(station: "Station") -> None:
+    """Before a page of numbers is written."""
+    metrics = station.metrics
+    metrics.peers_known = len(station.book)
+    metrics.revocations = station.trust.revocations()[0]
+    metrics.clock_jumps = station.clock.jumps
+    metrics.inbox_spills = station.readers.spills()
+    if station.spool is not None:
+        metrics.spool_bytes, metrics.spool_lost = station.spool.used_bytes, station.spool.lost
+    metrics.spool_pending = len(station.handover.unacked) + station.handover.shelved
+    if station.recorder is not None:
+        metrics.trace_rows_dropped = station.recorder.writer.rows_lost
+    if (overlay := overlay_of(station.machine)) is not None:
+        greedy, random = overlay.links.tasks
+        metrics.overlay_neighbours = len(overlay.links.neighbours())
+        metrics.overlay_greedy, metrics.overlay_random = greedy.degree, random.degree
+        metrics.overlay_uncovered = greedy.under
+        metrics.view_nodes = len(overlay.view.entries())

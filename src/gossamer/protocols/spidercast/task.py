@@ -1,0 +1,210 @@
+"""One of a node's two tasks, greedy or random (Figs. 1, 3, 5): its neighbours, and whom to take or to part from.
+
+Both tasks are this class with state of their own. Nothing here sends: `links.py` does, as told.
+
+Invariant: `cover` counts, need by need, the neighbours that cover it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.draws import draw, largest
+from gossamer.core.ids import Peer
+from gossamer.parts.wants import Chain, Wants
+from gossamer.protocols.spidercast import rules
+from gossamer.protocols.spidercast.params import Params
+
+
+class Neighbour(Struct):
+    """The other end of a link, as it last told of itself."""
+
+    wants: Wants
+    degree: int
+    target: int
+    covered: tuple[int, ...]
+    "Which of our needs it covers, by position."
+    since_us: int = 0
+    asked: bool = False
+    "It was asked to disconnect, and nothing changed with it since: it would refuse again."
+
+    def tells(self, degree: int, target: int) -> None:
+        if (degree, target) != (self.degree, self.target):
+            self.degree, self.target, self.asked = degree, target, False
+
+
+class Task:
+    """`turn` is the round's number, or as many rounds as would have fit into the time."""
+
+    def __init__(self, number: int, params: Params, coverage: int) -> None:
+        self.number = number
+        self.params = params
+        self.coverage = coverage
+        "K"
+        self.needs: tuple[Chain, ...] = ()
+        self.cover: list[int] = []
+        self.neighbours: dict[Peer, Neighbour] = {}
+        self.target = 0
+        "L"
+        self.introduced: dict[Peer, Wants] = {}
+        "Candidates others named, in the order they were first named."
+        self.quarantine: dict[Peer, int] = {}
+        "Whom not to ask, and until which turn."
+        self.attempts = self.seek_due = 0
+
+    # -- where it stands ----------------------------------------------------------------------------------------
+
+    @property
+    def by_coverage(self) -> bool:
+        return self.params.selection == "coverage"
+
+    @property
+    def by_likeness(self) -> bool:
+        """Whether whoever shares nothing with this node is no neighbour for it."""
+        return self.by_coverage or (self.params.selection == "similarity" and self.number == rules.GREEDY)
+
+    @property
+    def degree(self) -> int:
+        return len(self.neighbours)
+
+    @property
+    def limit(self) -> int:
+        """L^max; where links are not chosen by coverage, as many as are wished for."""
+        return rules.limit_of(self.coverage, len(self.needs) if self.by_coverage else 1)  # type: ignore[no-any-return]
+
+    @property
+    def under(self) -> int:
+        """Needs that are not covered well enough; links that are missing."""
+        if self.by_coverage:
+            return sum(count < self.coverage for count in self.cover)
+        return max(0, self.coverage - self.degree)
+
+    def under_without(self, peer: Peer) -> int:
+        """The same if a neighbour were gone."""
+        if self.by_coverage:
+            return self.under + sum(self.cover[i] == self.coverage for i in self.neighbours[peer].covered)
+        return max(0, self.coverage - self.degree + 1)
+
+    def uncovered(self) -> list[Chain]:
+        return [need for need, count in zip(self.needs, self.cover) if count < self.coverage]
+
+    # -- neighbours ---------------------------------------------------------------------------------------------
+
+    def need(self, needs: tuple[Chain, ...]) -> None:
+        """Other topics are to be covered from now on."""
+        self.needs = needs
+        self.cover = [0] * len(needs)
+        for neighbour in self.neighbours.values():
+            self._count(neighbour)
+        self.attempts = self.seek_due = 0
+
+    def _count(self, neighbour: Neighbour) -> None:
+        neighbour.covered = tuple(i for i, need in enumerate(self.needs) if neighbour.wants.covers(need))
+        for i in neighbour.covered:
+            self.cover[i] += 1
+
+    def _uncount(self, neighbour: Neighbour) -> None:
+        for i in neighbour.covered:
+            self.cover[i] -= 1
+
+    def has_room(self) -> bool:
+        """Where K is 0 nobody is looked for, but as many as Margin are welcome."""
+        return rules.has_room(self.degree, self.limit, self.params.margin)  # type: ignore[no-any-return]
+
+    def add(self, peer: Peer, wants: Wants, degree: int, target: int, now_us: int) -> None:
+        neighbour = Neighbour(wants, degree, target, (), now_us)
+        self.neighbours[peer] = neighbour
+        self._count(neighbour)
+
+    def grow(self) -> None:
+        """L, after a neighbour was added."""
+        self.target = rules.raised(self.target, self.degree, self.limit, self.params.margin)
+
+    def remove(self, peer: Peer) -> None:
+        self._uncount(self.neighbours.pop(peer))
+
+    def rethink(self, peer: Peer, wants: Wants) -> None:
+        """A neighbour wants something else now."""
+        neighbour = self.neighbours[peer]
+        self._uncount(neighbour)
+        neighbour.wants, neighbour.asked = wants, False
+        self._count(neighbour)
+
+    # -- whom to ask --------------------------------------------------------------------------------------------
+
+    def introduce(self, peer: Peer, wants: Wants) -> None:
+        self.introduced[peer] = wants
+        if len(self.introduced) > rules.INTRODUCED_MAX:
+            del self.introduced[next(iter(self.introduced))]
+
+    def shun(self, peer: Peer, turn: int) -> None:
+        """Not to be asked to connect for a while."""
+        self.quarantine[peer] = turn + self.params.quarantine
+
+    def release(self, turn: int) -> None:
+        """Whoever waited long enough may be asked again."""
+        self.quarantine = {peer: until for peer, until in self.quarantine.items() if turn < until}
+
+    def gain(self, wants: Wants, uncovered: Sequence[Chain]) -> int:
+        """What a candidate is worth; nothing: it is never asked, or an uncoverable topic would drive us to L^max."""
+        if self.by_coverage:
+            return wants.shared(uncovered)
+        return wants.shared(self.needs) if self.by_likeness else 1
+
+    def candidate(self, entries: Mapping[Peer, Wants], key: int) -> Peer | None:
+        """Whom to ask to be a neighbour: one of those others named, else of the view the one that gains most (greedy)
+        or any that gains (random). Whoever waits in quarantine is passed over."""
+        uncovered = self.uncovered() if self.by_coverage else []
+        named = [peer for peer, wants in self.introduced.items() if self.free(peer) and self.gain(wants, uncovered) > 0]
+        if named:
+            return largest(key, named)
+        best: list[Peer] = []
+        most = 1
+        for peer, wants in entries.items():
+            if not self.free(peer):
+                continue
+            gain = self.gain(wants, uncovered)
+            if gain > most and self.number == rules.GREEDY:
+                best, most = [peer], gain
+            elif gain >= most:
+                best.append(peer)
+        return largest(key, best) if best else None
+
+    def free(self, peer: Peer) -> bool:
+        return peer not in self.neighbours and peer not in self.quarantine
+
+    def unknown(self, entries: Mapping[Peer, Wants]) -> list[Chain]:
+        """Needs that are not covered well enough, and that nobody wants of whom this node knows."""
+        sought = self.uncovered() if self.by_coverage else []
+        for known in (self.introduced, entries):
+            for peer, wants in known.items():
+                if sought and peer not in self.neighbours:
+                    sought = [need for need in sought if not wants.covers(need)]
+        return sought
+
+    # -- whom to part from --------------------------------------------------------------------------------------
+
+    def surplus(self, key: int) -> Peer | None:
+        """The neighbour that is missed least, of those that can do with one less (Fig. 3, DISCONNECTCANDIDATE); None:
+        there is none, or it would be missed."""
+        able = [
+            peer
+            for peer, neighbour in self.neighbours.items()
+            if rules.has_reached(neighbour.degree, neighbour.target) and not neighbour.asked
+        ]
+        if not able:
+            return None
+        missed = {peer: self.under_without(peer) for peer in able}
+        fewest = min(missed.values())
+        if not rules.asks_to_part(self.degree, self.limit, fewest):
+            return None
+        return largest(key, [peer for peer in able if missed[peer] == fewest])
+
+    def better(self, asker: Peer, wants: Wants, key: int) -> Peer | None:
+        """Whom to send an asker on to: of the neighbours that have room, the one that shares most with it."""
+        able = {
+            peer: neighbour.wants.shared(wants.chains)
+            for peer, neighbour in self.neighbours.items()
+            if peer != asker and rules.has_room(neighbour.degree, neighbour.target, self.params.margin)
+        }
+        return max(able, key=lambda peer: (able[peer], draw(key, peer)), default=None)

@@ -1,0 +1,119 @@
+"""Files about hpmcast: what they can say, and how they are answered when they say something wrong."""
+
+from math import inf, nan
+from typing import Any
+
+import msgspec
+import pytest
+
+from gossamer.core.errors import SpecError
+from gossamer.lab.grid import points
+from gossamer.lab.spec import read, shipped
+from gossamer.lab.studies import Spec
+from gossamer.lab.studies.hierarchy.metrics import METRICS
+from gossamer.lab.studies.hierarchy.tables import Hierarchies
+from gossamer.lab.trial import point_id
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.hpmcast.setting import HierarchySetting
+from lab.hierarchies import SOURCE, point, small, spec
+
+
+def test_a_file_needs_its_head_only() -> None:
+    (only,) = points({"experiment": {"name": "least", "protocol": "hpmcast"}}, SOURCE)
+    assert isinstance(only.spec, Hierarchies)
+    assert only.spec.setting() == HierarchySetting.regular(16, 3)
+    assert only.spec.params == Params.paper()
+
+
+def test_every_field_reaches_the_setting() -> None:
+    said: dict[str, Any] = {
+        "hierarchy.branching": [4, 5, 6], "hierarchy.levels": 3, "hierarchy.populated": 0.5,
+        "params.variant": "hpmcast", "params.delegates": 4, "params.fanout": 5, "params.audience_floor": 6,
+        "params.direct": 7, "params.lan": 8, "params.expected_loss": 0.1, "params.expected_crashed": 0.2,
+        "params.hops": 9, "params.repetitions": 10, "params.step_us": 11, "workload.interest": 0.25,
+        "workload.publisher": 3, "network.loss": 0.15, "network.crashed": 0.05, "network.attempts": 2,
+    }  # fmt: skip
+    setting = spec(said).setting()
+    assert setting.branching == (4, 5, 6)
+    for field, value in said.items():
+        table, _, name = field.partition(".")
+        if name not in ("branching", "levels"):
+            assert getattr(setting.params if table == "params" else setting, name) == value
+    assert spec({"params.estimated": True}).setting().params.estimated
+
+
+def test_addresses_can_be_listed() -> None:
+    listed = spec({"hierarchy": {"branching": [2, 4], "addresses": [[0, 1], [1, 0], [1, 3]]}})
+    assert listed.setting().addresses == ((0, 1), (1, 0), (1, 3))
+    assert listed.population() == "3 participants"
+
+
+def test_a_spec_finds_its_kind_again_after_a_trip_through_json() -> None:
+    for made in (spec({"params.variant": "pmcast"}), spec({"hierarchy.branching": [2, 3, 4]})):
+        assert msgspec.json.decode(msgspec.json.encode(made), type=Spec) == made
+
+
+def test_an_id_changes_with_every_field_and_not_with_words() -> None:
+    changes: list[dict[str, Any]] = [
+        {"hierarchy.branching": 4}, {"hierarchy.levels": 2}, {"hierarchy.branching": [3, 3, 4]},
+        {"hierarchy.populated": 0.9}, {"params.variant": "pmcast"}, {"params.delegates": 3}, {"params.fanout": 3},
+        {"params.audience_floor": 3}, {"params.direct": 3}, {"params.lan": 3}, {"params.estimated": True},
+        {"params.expected_loss": 0.1}, {"params.hops": 3}, {"params.repetitions": 1}, {"params.step_us": 5},
+        {"workload.interest": 0.5}, {"workload.publisher": 1}, {"network.loss": 0.2}, {"network.crashed": 0.1},
+        {"network.attempts": 2}, {"experiment.seed": 2}, {"experiment.engine": "kernel"}, {},
+    ]  # fmt: skip
+    assert len({point_id(point(each)) for each in changes}) == len(changes)
+    assert point_id(point({"experiment.name": "other", "experiment.runs": 9})) == point_id(point())
+
+
+WRONG: dict[str, tuple[dict[str, Any], str]] = {
+    "a table of communities": (small(topics={".d": {"size": 3}}), "there is no table [topics]; a file has "),
+    "an unknown field": (small({"params.R": 3}), "there is no field params.R; params has variant, delegates, "),
+    "no table": (small(network=3), "network must be a table, not the number 3"),
+    "another engine": (small({"experiment.engine": "world"}), 'hpmcast is studied with "kernel" or "machine"'),
+    "no variant": (small({"params.variant": "lpbcast"}), "params.variant must be hpmcast, pmcast or rfpbcast, not "),
+    "text for a number": (small({"network.loss": "much"}), "network.loss must be a number, not text"),
+    "no probability": (small({"workload.interest": 1.5}), "workload.interest is a probability: 0 to 1"),
+    "all is lost": (small({"network.loss": 1.0}), "network.loss is a probability: at least 0, less than 1"),
+    "no number": (small({"workload.interest": nan}), "workload.interest must be a number, not nan"),
+    "no end": (small({"network.crashed": inf}), "network.crashed must be a number, not inf"),
+    "nobody picked": (small({"params.fanout": 0}), "params.fanout must be 1 to 1,024"),
+    "no delegates": (small({"params.delegates": 0}), "params.delegates must be 1 to 1,024"),
+    "nothing branches": (small({"hierarchy.branching": 0}), "hierarchy.branching must be at least 1 on every level"),
+    "text branches": (small({"hierarchy.branching": "16"}), "branching must be a whole number, or a list of one per "),
+    "an empty list": (small({"hierarchy.branching": []}), "hierarchy.branching must be a whole number, or a list of "),
+    "no levels": (small({"hierarchy.levels": 0}), "hierarchy.levels must be at least 1, not 0"),
+    "levels twice": (small({"hierarchy.branching": [3, 3]}), "hierarchy.branching names 2 levels, and levels says 3"),
+    "a digit too large": (
+        small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 2]]}}), "every address needs a digit per level",
+    ),
+    "too many": (small({"hierarchy.branching": 1000}, engine="kernel"), "at most 20,000,000 participants, not "),
+    "too many machines": (small({"hierarchy.branching": 20}), "at most 2,000 participants, not 8,000"),
+    "more addresses than numbers": (small({"hierarchy.levels": 100}), "a hierarchy has 1 to 60 levels"),
+    "estimates that know nobody": (
+        small({"params.estimated": True, "params.direct": 2}), "params.estimated does not say who wants an event",
+    ),
+    "a figure of communities": (
+        small(figures=[{"name": "f", "title": "t", "metric": "reception"}]),
+        "figure 'f' plots 'reception', which is none of delivery, ",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("raw", "says"), WRONG.values(), ids=WRONG)
+def test_a_mistake_is_said_in_one_sentence(raw: dict[str, Any], says: str) -> None:
+    with pytest.raises(SpecError) as wrong:
+        points(raw, SOURCE)
+    assert str(wrong.value).startswith(SOURCE)
+    assert says in str(wrong.value)
+    assert "\n" not in str(wrong.value)
+
+
+def test_every_metric_says_what_it_is() -> None:
+    assert all(METRICS.values())
+    assert set(Hierarchies.shown) | set(Hierarchies.brief) <= set(Hierarchies.metrics) == set(METRICS)
+
+
+@pytest.mark.parametrize("name", [name for name in shipped() if name.startswith("hpmcast/")])
+def test_shipped_files_can_be_read(name: str) -> None:
+    assert all(isinstance(each.spec, Hierarchies) for each in points(*read(name)))

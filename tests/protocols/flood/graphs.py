@@ -1,0 +1,244 @@
+"""Worlds of flooding nodes on graphs made by hand: links come and go, and everything is counted from outside."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from gossamer.core.draws import CHURN, VIEW, distinct, fold
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Effect, Given, Message, Note, Publish, Subscribe
+from gossamer.core.stack import Layer, Stack
+from gossamer.core.topics import Hierarchy, Topic
+from gossamer.parts.seen import Seen
+from gossamer.parts.tagging import Tagger
+from gossamer.protocols.flood.layer import Flood
+from gossamer.protocols.flood.messages import Message as FloodMessage
+from gossamer.protocols.flood.messages import Pass
+from gossamer.protocols.flood.params import Params
+from gossamer.protocols.flood.tree import Tree, flooding
+from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.recovery.messages import Message as RecoveryMessage
+from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.sim.network import Independent, Latency, Network
+from gossamer.sim.world import World
+from gossamer.wire.codec import Codec
+from protocols.dynamics import Watch
+
+TREE = Params(tree=True)
+FLOOD = Params()
+NEWS: Topic = ".news"
+CODEC = Codec([*FloodMessage.__args__, *RecoveryMessage.__args__])
+Links = Mapping[Peer, Sequence[Peer]]
+
+
+def mutual(arcs: Links) -> dict[Peer, list[Peer]]:
+    """The same links, known at both ends."""
+    both: dict[Peer, dict[Peer, None]] = {peer: {} for peer in arcs}
+    for peer, others in arcs.items():
+        for other in others:
+            both[peer][other] = both[other][peer] = None
+    return {peer: [*others] for peer, others in both.items()}
+
+
+def arcs(size: int, degree: int, seed: int) -> dict[Peer, list[Peer]]:
+    """Each node knows the next one round a circle, and some drawn ones: reached, whatever the draws."""
+    drawn: dict[Peer, list[Peer]] = {}
+    for peer in range(size):
+        picks = distinct(fold(fold(seed, VIEW), peer), size, degree)
+        drawn[peer] = [*dict.fromkeys([(peer + 1) % size, *(other for other in picks if other != peer)])]
+    return drawn
+
+
+class Neighbours(Layer):
+    """Peers as an overlay is: neighbours, and what each wants."""
+
+    def __init__(self, node: Stack, graph: "Graph") -> None:
+        super().__init__(node)
+        self.graph = graph
+
+    def about(self, topic: Topic) -> Sequence[Peer]:
+        includes = self.node.hierarchy.includes
+        return [
+            peer
+            for peer in self.graph.links[self.node.me]
+            if any(includes(wanted, topic) for wanted in self.graph.wants[peer])
+        ]
+
+    def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
+        known = self.about(topic)
+        return [known[i] for i in distinct(key, len(known), k)]
+
+    def size(self, topic: Topic) -> int:
+        return len(self.graph.links)
+
+    def ready(self, topic: Topic) -> bool:
+        return True
+
+
+class Counts(Watch):
+    """Besides: copies that were in vain, and bytes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bytes = self.last_bytes = 0
+        self.last: Message | None = None
+        self.copies: list[tuple[Peer, Peer, Event]] = []
+        self.in_vain = 0
+
+    def sent(self, sender: Peer, target: Peer, message: Message) -> None:
+        super().sent(sender, target, message)
+        if message is not self.last:  # the same one may go to many
+            self.last, self.last_bytes = message, len(CODEC.encode(message))
+        self.bytes += self.last_bytes
+        if type(message) is Pass:
+            self.copies.append((sender, target, message.carried.event))
+
+    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        super().stepped(peer, given, effects, now_us)
+        self.in_vain += sum(type(effect) is Note and effect.kind == "duplicate" for effect in effects)
+
+    @property
+    def messages(self) -> int:
+        return sum(self.sends.values())
+
+
+class Graph:
+    """Nodes on links; each wants `NEWS`, or what `wants` says."""
+
+    def __init__(
+        self,
+        links: Links,
+        params: Params = TREE,
+        *,
+        seed: int = 1,
+        wants: Mapping[Peer, Sequence[Topic]] | None = None,
+        latency: Latency | None = None,
+        loss: float = 0.0,
+        recovery: RecoveryParams | None = None,
+        payload: bytes = b"news",
+    ) -> None:
+        self.links = {peer: [*others] for peer, others in links.items()}
+        self.wants = {peer: [*(wants[peer] if wants else (NEWS,))] for peer in links}
+        self.params, self.recovery, self.seed, self.payload = params, recovery, seed, payload
+        self.watch = Counts()
+        self.network = Network(seed, latency or Latency(median_us=20_000, shape="lognormal", spread=0.3))
+        self.world = World(self.make, self.network, [self.watch], CODEC)
+        self.sequence = 0
+        self.taggers: dict[Peer, Tagger] = {}
+        self.published: list[tuple[EventId, Topic]] = []
+        self.lose(loss)
+        for peer in links:
+            self.start(peer)
+
+    def make(self, me: Peer) -> Stack:
+        node = Stack(me, self.seed, Hierarchy(), Seen())
+        spread = flooding(node, Neighbours(node, self), self.params)
+        if self.recovery is not None:
+            params = self.recovery
+            Recovery(node, spread, lambda topic: params)
+        return node
+
+    def start(self, peer: Peer) -> None:
+        self.world.start(peer)
+        for topic in self.wants[peer]:
+            self.world.give(peer, Subscribe(topic))
+
+    def node(self, peer: Peer) -> Stack:
+        machine = self.world.machines[peer]
+        assert isinstance(machine, Stack)
+        return machine
+
+    def tree(self, peer: Peer) -> Tree:
+        spread = self.node(peer).spread
+        assert isinstance(spread, Tree)
+        return spread
+
+    def flood(self, peer: Peer) -> Flood:
+        spread = self.node(peer).spread
+        assert isinstance(spread, Flood)
+        return spread
+
+    def lose(self, loss: float) -> None:
+        self.network.loss = Independent(lambda _, __: 1 - loss) if loss else None
+
+    # -- links come and go: both ends notice ------------------------------------------------------------------
+
+    def cut(self, one: Peer, other: Peer) -> None:
+        for here, there in ((one, other), (other, one)):
+            self.links[here] = [peer for peer in self.links[here] if peer != there]
+            self._hook(here, lambda layer, there=there: layer.link_down(there))  # type: ignore[misc]
+
+    def join(self, one: Peer, other: Peer) -> None:
+        for here, there in ((one, other), (other, one)):
+            self.links[here] = [*dict.fromkeys([*self.links[here], there])]
+            self._hook(here, lambda layer, there=there: layer.link_up(there))  # type: ignore[misc]
+
+    def crash(self, peer: Peer) -> None:
+        """It goes without a word; its neighbours notice later, see `notice`."""
+        self.world.crash(peer)
+
+    def notice(self, gone: Peer) -> None:
+        for peer in [*self.links[gone]]:
+            self.cut(gone, peer)
+
+    def _hook(self, peer: Peer, say: Callable[[Layer], None]) -> None:
+        if peer in self.world.up:
+            self.node(peer).tell(say)
+            self.node(peer).era += 1
+
+    # -- events -----------------------------------------------------------------------------------------------
+
+    def publish(self, peer: Peer, topic: Topic = NEWS) -> EventId:
+        self.sequence += 1
+        event_id = EventId(peer, 0, self.sequence)
+        tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, {}))
+        self.world.give(peer, Publish(Event(event_id, topic, self.payload, tags=tags)))
+        self.published.append((event_id, topic))
+        return event_id
+
+    def run(self, seconds: float) -> None:
+        self.world.run(self.world.now_us + round(seconds * 1_000_000))
+
+    def stream(self, count: int, publishers: Sequence[Peer], every_s: float = 0.5, topic: Topic = NEWS) -> None:
+        for number in range(count):
+            self.publish(publishers[number % len(publishers)], topic)
+            self.run(every_s)
+
+    def readers(self, topic: Topic) -> list[Peer]:
+        return [peer for peer in self.world.up if self.node(peer).interest.wants(topic)]
+
+    def missing(self, since: int = 0) -> list[tuple[EventId, Peer]]:
+        """Every reader that an event did not reach."""
+        found = []
+        for event_id, topic in self.published[since:]:
+            got = {*self.watch.delivered.get(event_id, ())}
+            found += [(event_id, peer) for peer in self.readers(topic) if peer not in got]
+        return found
+
+    def eager(self, topic: Topic = NEWS) -> list[tuple[Peer, Peer]]:
+        """Arcs over which events are pushed, as far as anybody has decided."""
+        found = []
+        for peer in self.world.up:
+            branch = self.tree(peer).branches.get(topic)
+            found += [] if branch is None else [(peer, other) for other in branch.eager() if other in self.world.up]
+        return found
+
+
+def some(seed: int, of: int, count: int) -> list[Peer]:
+    return distinct(fold(seed, CHURN), of, count)
+
+
+def pieces(peers: Iterable[Peer], links: Iterable[tuple[Peer, Peer]]) -> int:
+    """Connected pieces, arcs taken both ways."""
+    near: dict[Peer, set[Peer]] = {peer: set() for peer in peers}
+    for one, other in links:
+        near[one].add(other)
+        near[other].add(one)
+    unseen, count = set(near), 0
+    while unseen:
+        count += 1
+        edge = [unseen.pop()]
+        while edge:
+            fresh = near[edge.pop()] & unseen
+            unseen -= fresh
+            edge.extend(fresh)
+    return count

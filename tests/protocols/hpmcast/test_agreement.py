@@ -1,0 +1,100 @@
+"""The kernel of hpmcast may not drift: whatever the machines do, it does, seed by seed and message by message."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer.fast import hierarchy as fast
+from gossamer.protocols.hpmcast import arrays, messages
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.hpmcast.results import Result
+from gossamer.protocols.hpmcast.setting import HierarchySetting
+from gossamer.sim import hierarchy as sim
+from gossamer.wire.codec import Codec
+
+SHAPES = ((4, 4, 4), (3, 5, 4), (8, 7), (2, 3, 2, 4), (40,), (2, 2, 2, 2, 2, 2))
+INTERESTS = (0.02, 0.1, 0.3, 0.6, 1.0)
+
+
+def small(number: int, **changed: Any) -> HierarchySetting:
+    """A setting of at most 64 participants; `changed` may also name parameters."""
+    params: dict[str, Any] = {"delegates": 1 + number % 4, "fanout": 1 + number % 3}
+    params |= {name: changed.pop(name) for name in Params.__struct_fields__ if name in changed}
+    plain: dict[str, Any] = {
+        "branching": SHAPES[number % len(SHAPES)],
+        "interest": INTERESTS[number % len(INTERESTS)],
+        "populated": (1.0, 0.7, 0.35)[number // 2 % 3],
+        "loss": (0.0, 0.2)[number // 3 % 2],
+        "crashed": (0.0, 0.15)[number // 5 % 2],
+    }
+    return HierarchySetting(**{**plain, **changed}, params=Params(**params))
+
+
+def compare(setting: HierarchySetting, seed: int, codec: Codec | None = None) -> Result:
+    """Who has the event, and every count of both; what the kernel says."""
+    room, world = fast.play(setting, seed), sim.play(setting, seed, codec)
+    where = f"seed {seed}, {setting}"
+    assert np.flatnonzero(room.state.known == arrays.KNOWN).tolist() == sorted(world.has), where
+    kernel = fast.result(setting, seed, room)
+    assert kernel._asdict() == world.result()._asdict(), where
+    return kernel
+
+
+@pytest.mark.parametrize("variant", ["hpmcast", "pmcast", "rfpbcast"])
+def test_machines_and_kernel_agree_run_by_run(variant: str) -> None:
+    results = [compare(small(seed, variant=variant), seed) for seed in range(200)]
+    assert sum(result.messages > 0 for result in results) > 120
+    assert sum(0 < result.delivered < result.interested for result in results) > 20
+    assert (sum(result.spurious_count for result in results) > 0) == (variant != "pmcast")
+
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "a floor": {"audience_floor": 4},
+    "a floor higher than any view": {"audience_floor": 100},
+    "a few are told at once": {"direct": 3},
+    "many are told at once": {"direct": 12, "expected_loss": 0.2, "loss": 0.2},
+    "a floor, and a few at once": {"audience_floor": 6, "direct": 2},
+    "small LANs": {"lan": 5},
+    "estimated": {"estimated": True},
+    "estimated, with a floor": {"estimated": True, "audience_floor": 5},
+    "aware of loss and crashes": {"expected_loss": 0.3, "expected_crashed": 0.2, "loss": 0.3, "crashed": 0.2},
+    "few hops": {"hops": 2},
+    "few repetitions": {"repetitions": 1, "fanout": 4},
+    "hops and repetitions": {"hops": 4, "repetitions": 2, "audience_floor": 8},
+    "a reliable medium at the top": {"attempts": 4, "loss": 0.5},
+    "nobody wants it": {"interest": 0.0},
+    "one participant": {"branching": (1, 1), "populated": 1.0},
+    "more picks than there are participants": {"fanout": 70},
+    "addresses that are given": {
+        "branching": (256, 256, 256, 256),
+        "populated": 1.0,
+        "addresses": ((3, 2, 230, 23), (18, 2, 78, 1), (128, 3, 2, 230), *((128, 178, 73, x) for x in range(3, 30, 4)),
+                      (128, 178, 88, 10), (128, 178, 88, 13)),
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_they_agree_whatever_is_chosen(variant: str) -> None:
+    for seed in range(20):
+        compare(small(seed, **VARIANTS[variant]), 1000 + seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_they_agree_on_many_seeds_whatever_is_chosen(variant: str) -> None:
+    for seed in range(200):
+        compare(small(seed, **VARIANTS[variant]), 2000 + seed)
+
+
+def test_what_is_compared_with_the_kernel_goes_through_the_codec_too() -> None:
+    for seed in range(10):
+        compare(small(seed), seed, Codec([messages.Gossip]))
+
+
+@pytest.mark.parametrize("reason", ["levels.GOSSIP", "levels.LOOK"])
+def test_a_machine_that_draws_anything_else_would_be_noticed(reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(f"gossamer.protocols.hpmcast.{reason}", 30)
+    with pytest.raises(AssertionError):
+        compare(small(1, estimated=True, interest=0.3, populated=1.0, branching=(4, 16)), 1)

@@ -1,0 +1,77 @@
+"""What an experiment on hpmcast may be, and what is drawn from its seed."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gossamer.core.errors import Misuse
+from gossamer.protocols.hpmcast import arrays
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.hpmcast.setting import HierarchySetting
+
+
+@pytest.mark.parametrize(
+    ("chosen", "says"),
+    [
+        ({"branching": ()}, "1 to 60 levels"),
+        ({"branching": (4, 0)}, "branching must be at least 1"),
+        ({"branching": (1 << 40, 1 << 40)}, "addresses"),
+        ({"branching": (1 << 20, 1 << 20)}, "participants"),
+        ({"populated": 0.0}, "populated"),
+        ({"populated": 0.5, "addresses": ((1, 2, 3),)}, "either given by addresses or drawn"),
+        ({"addresses": ((1, 2),)}, "a digit per level"),
+        ({"addresses": ((1, 2, 22),)}, "a digit per level"),
+        ({"addresses": ((1, 2, 3), (1, 2, 3))}, "ascending order"),
+        ({"interest": 1.5}, "interest"),
+        ({"interest": float("nan")}, "interest"),
+        ({"loss": 1.0}, "loss"),
+        ({"crashed": -0.1}, "crashed"),
+        ({"attempts": 0}, "attempts"),
+        ({"publisher": 22**3}, "publisher"),
+        ({"publisher": -1}, "publisher"),
+    ],
+)
+def test_nonsense_is_refused_in_one_sentence(chosen: dict[str, Any], says: str) -> None:
+    with pytest.raises(Misuse, match=says) as refusal:
+        HierarchySetting(**chosen)
+    assert "\n" not in str(refusal.value)
+
+
+def test_a_regular_hierarchy_is_said_in_two_numbers_or_one_per_level() -> None:
+    assert HierarchySetting.regular(16, 3).branching == (16, 16, 16)
+    assert HierarchySetting.regular([4, 8, 16]).branching == (4, 8, 16)
+    with pytest.raises(Misuse, match="leave levels out"):
+        HierarchySetting.regular([4, 8], 3)
+
+
+def test_one_level_variants_take_the_same_population() -> None:
+    flat = HierarchySetting.regular(5, 3, params=Params.pmcast(), populated=0.5)
+    deep = HierarchySetting.regular(5, 3, populated=0.5)
+    assert (flat.levels, deep.levels) == (1, 3)
+    assert flat.inhabited(7) == deep.inhabited(7)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_arrays_draw_what_the_setting_says(seed: int) -> None:
+    setting = HierarchySetting.regular(6, 3, populated=0.6, interest=0.3, crashed=0.2)
+    room = arrays.prepare(setting, seed)
+    places = setting.inhabited(seed)
+    assert arrays.inhabited(setting, seed).tolist() == places
+    who = range(len(places))
+    publisher = setting.publishes(seed, len(places))
+    assert room.how[arrays.PUBLISHER] == publisher
+    assert room.ground.wants.tolist() == [setting.wants(seed, each) for each in who]
+    down = [each != publisher and setting.is_down(seed, each) for each in who]
+    assert (room.state.known == arrays.DOWN).tolist() == down
+    assert 0 < sum(down) < len(places)
+
+
+def test_a_hierarchy_nobody_was_drawn_into_has_one_participant() -> None:
+    setting = HierarchySetting.regular(2, 1, populated=1e-9)
+    assert setting.inhabited(1) == arrays.inhabited(setting, 1).tolist() == [0]
+
+
+def test_interest_is_as_frequent_as_it_is_said_to_be() -> None:
+    setting = HierarchySetting.regular(100, 3, interest=0.3)
+    assert np.mean(arrays.prepare(setting, 1).ground.wants) == pytest.approx(0.3, abs=0.002)
