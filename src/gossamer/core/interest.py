@@ -66,7 +66,7 @@ class Interest:
         )
 
     def alike(self, events: Sequence[Event]) -> bool:
-        """Whether what holds for one of these events, on this page, holds for all: nothing but their topic counts."""
+        """Whether what is answered here of one of these events holds for all: nothing counts but their one topic."""
         return not self._filtered and len({event.topic for event in events}) == 1
 
     def communities(self, topic: Topic) -> tuple[Topic, ...]:

@@ -155,5 +155,7 @@ class Readers:
 
 def is_whole(pack: Pack, deliveries: Sequence[Deliver]) -> bool:
     """Whether these are all events of a pack, in their order and alike."""
+    if deliveries[0].event.id != pack.ids[0]:
+        return False  # of a pack that was delivered in part every event is asked about
     alike = len({(each.event.topic, each.hops) for each in deliveries}) == 1
     return alike and [each.event.id for each in deliveries] == [*pack.ids]
