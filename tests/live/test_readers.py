@@ -1,0 +1,94 @@
+"""Deliveries of one turn: kept pack by pack where packs are whole, and every event in its place."""
+
+import asyncio
+from typing import Any
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId
+from gossamer.core.machine import Deliver
+from gossamer.core.topics import Hierarchy
+from gossamer.live.bodies import Bodies
+from gossamer.live.deliveries import Delivery
+from gossamer.live.metrics import Metrics
+from gossamer.live.readers import Readers
+from gossamer.live.spool import Kept, KeptPack
+from gossamer.live.spool.items import Delivered, places
+from gossamer.live.subscriptions import Subscriptions
+from gossamer.protocols.recovery.params import Params
+from gossamer.wire.pack import Pack
+from wire.test_pack import packed
+
+
+class Shelf:
+    """A spool that remembers what it was to keep."""
+
+    last_place = 100
+
+    def __init__(self) -> None:
+        self.kept: list[Kept | KeptPack] = []
+
+    def keep(self, deliveries: Delivered) -> int:
+        first = self.last_place + 1
+        self.kept += deliveries
+        self.last_place += places(deliveries)
+        return first
+
+
+def events(first: int, count: int, topic: str = ".a") -> list[Event]:
+    return [Event(EventId(7, 1, first + i), topic, b"%d" % i) for i in range(count)]
+
+
+def delivered(some: list[Event], hops: int = 1) -> list[Deliver]:
+    return [Deliver(event, hops) for event in some]
+
+
+def readers(*packs: Pack, shelf: Any = None) -> Readers:
+    bodies = Bodies()
+    for pack in packs:
+        bodies.add_pack(pack)
+    subscriptions = Subscriptions(lambda given: None, False, lambda topic: Params())
+    return Readers(shelf, Hierarchy(), bodies, Metrics(), subscriptions, 1000, 1 << 20)
+
+
+def test_packs_delivered_whole_are_kept_whole_and_others_event_by_event() -> None:
+    one, two, three = events(1, 4), events(11, 4), events(21, 3)
+    whole, part, split = packed(one), packed(two), packed(three)
+
+    async def scenario() -> None:
+        shelf = Shelf()
+        alone = events(99, 1)
+        turn = delivered(one), delivered(two[:2]), delivered(alone), delivered(three[:1], 1), delivered(three[1:], 2)
+        readers(whole, part, split, shelf=shelf).deliver([each for some in turn for each in some])
+        first, *rest = shelf.kept
+        assert isinstance(first, KeptPack)
+        assert (first.pack, first.topic, first.hops) == (whole, ".a", 1)
+        assert [(each.id, each.sealed, each.hops) for each in rest if isinstance(each, Kept)] == [
+            *((event.id, part, 1) for event in two[:2]),
+            (alone[0].id, b"", 1),
+            (three[0].id, split, 1),
+            *((event.id, split, 2) for event in three[1:]),
+        ]
+        assert shelf.last_place == 110
+
+    asyncio.run(scenario())
+
+
+def test_every_reader_gets_its_topics_in_the_places_they_were_given() -> None:
+    async def scenario() -> None:
+        desk = readers()
+        async with (
+            desk.open(".a", None, "", False, False, True) as narrow,
+            desk.open(".", None, "", False, False, True) as wide,
+        ):
+            turn = delivered([*events(1, 3), *events(4, 2, ".b"), *events(6, 2, ".a.c")])
+            desk.deliver(turn)
+            desk.deliver(delivered(events(8, 1, ".b")))
+            items = [[item for item in inbox.memory if isinstance(item, Delivery)] for inbox in (narrow, wide)]
+            assert [[(item.place, item.id.sequence) for item in some] for some in items] == [
+                [(place, place) for place in (1, 2, 3, 6, 7)],
+                [(place, place) for place in range(1, 9)],
+            ]
+            assert desk.metrics.deliveries == {".a": 3, ".b": 3, ".a.c": 2}
+            assert desk.metrics.events_delivered == desk.last_place() == 8
+
+    asyncio.run(scenario())
