@@ -4,16 +4,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.draws import CHURN, PUBLISH, distinct, draw, fold, upper_pick
+from gossamer.core.draws import CHURN, distinct, fold
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Message, Note, Publish, Received, Subscribe
+from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Message, Note, Publish, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.protocols.assemble import HPMCAST_MESSAGES, hpmcast_node
 from gossamer.protocols.hpmcast.addresses import Address, address_of, branch, view
 from gossamer.protocols.hpmcast.layer import Hpmcast
-from gossamer.protocols.hpmcast.messages import Gossip
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.recovery.params import Params as Recovery

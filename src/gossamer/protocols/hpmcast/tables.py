@@ -98,11 +98,12 @@ class Tables:
     def delegates(self, below: Sequence[Known], level: int) -> tuple[Seat, ...]:
         """Who stands for all of a table together."""
         choice = self.upkeep.choice
-        seats = [seat for known in below for seat in known.row.delegates]
+        lines: Sequence[Sequence[Seat]] = [known.row.delegates for known in below]
         if choice == "coverage" and level == 1:
             read = [(known.row.delegates[0], known.wanted) for known in below]
-            seats = covering([(seat, each) for seat, each in read if each is not None], self.redundancy, self.hierarchy)
-        return elected(seats, self.redundancy, choice)
+            weighed = [(seat, each) for seat, each in read if each is not None]
+            lines = [covering(weighed, self.redundancy, self.hierarchy)]
+        return elected(lines, self.redundancy, choice)
 
     def changed(self, level: int) -> None:
         """A row on this level came, went or changed: what was worked out from it no longer holds."""

@@ -10,7 +10,7 @@ from gossamer.core.machine import SECOND_US
 from gossamer.protocols.hpmcast.messages import AGE_MS_MAX
 
 Grade: TypeAlias = Literal["exact", "attribute", "selective", "type"]
-Choice: TypeAlias = Literal["address", "capacity", "coverage"]
+Choice: TypeAlias = Literal["address", "branches", "capacity", "coverage"]
 GRADES: tuple[Grade, ...] = get_args(Grade)
 
 SIZE_MAX = 2048
@@ -21,8 +21,9 @@ class Upkeep(Struct, frozen=True, kw_only=True):
     """One setting for the whole hierarchy, but for `capacity`: all must come to the same delegates."""
 
     choice: Choice = "address"
-    """Who stands for a subsystem: the smallest addresses; those with the greatest `capacity`; or those whose own
-    interests cover most of their group's together, so that fewer events are carried for others only."""
+    """Who stands for a subsystem: the smallest addresses; the smallest of each subsystem in it by turns, as Fig. 5 has
+    it, so that they do not all live in one group; those with the greatest `capacity`; or those whose own interests
+    cover most of their group's together, so that fewer events are carried for others only."""
     capacity: int = 0
     "What this node says it can bear, in whatever unit the network agreed on."
     weakest: Grade = "type"
