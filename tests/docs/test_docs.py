@@ -34,6 +34,8 @@ from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.studies.communities import tables as communities
 from gossamer.lab.studies.communities.story import tell
 from gossamer.lab.studies.epidemic import tables as recovery
+from gossamer.lab.studies.hierarchy import metrics as of_hierarchies
+from gossamer.lab.studies.hierarchy import tables as hierarchies
 from gossamer.lab.studies.overlay import metrics as of_overlays
 from gossamer.lab.studies.overlay import tables as overlays
 from gossamer.lab.trial import run_trials
@@ -366,6 +368,9 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[params]` of an overlay", [overlays.ParamsSpec]),
     ("`[churn]`", [overlays.ChurnSpec]),
     ("`[measure]`", [overlays.MeasureSpec]),
+    ("`[hierarchy]`", [hierarchies.HierarchySpec]),
+    ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
+    ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 
@@ -400,7 +405,7 @@ def states_the_default(field: Any, row: dict[str, str]) -> None:
 
 def test_every_table_of_the_file_has_a_heading() -> None:
     headings = re.findall(r"^### `\[+(\w+)\]+`$", PAGES["experiment-file.md"].read_text(), re.MULTILINE)
-    studies = (communities.Communities, recovery.Epidemic, overlays.Overlays)
+    studies = (communities.Communities, recovery.Epidemic, overlays.Overlays, hierarchies.Hierarchies)
     assert sorted(headings) == sorted({*spec.GRID, *(field for study in studies for field in study.__struct_fields__)})
 
 
@@ -427,7 +432,7 @@ def test_every_metric_is_defined() -> None:
             ]
             constants = [each.value for each in [*keys, *listed] if isinstance(each, ast.Constant)]
             named[node.name] = {str(each) for each in constants}
-    by_community, overall, found, linked = (
+    by_community, overall, found, linked, reached = (
         t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric"
     )
     assert {row[0].strip("`") for row in by_community.rows} == named["measures_by_community"]
@@ -436,6 +441,10 @@ def test_every_metric_is_defined() -> None:
     *single, counted = [codes(row[0]) for row in linked.rows]
     assert [name for (name,) in single] == [name for name in of_overlays.METRICS if name not in of_overlays.BY_DEGREE]
     assert counted == [of_overlays.BY_DEGREE[0], of_overlays.BY_DEGREE[-1]]
+    *single, sent, load = [codes(row[0]) for row in reached.rows]
+    by_level = [f"{what}_level_{level}" for what in ("sent", "load") for level in (1, of_hierarchies.LEVELS_SHOWN)]
+    assert [*sent, *load] == by_level
+    assert [name for (name,) in single] == [name for name in of_hierarchies.METRICS if "_level_" not in name]
 
 
 def test_every_error_shown_is_what_the_file_would_be_told() -> None:
@@ -445,7 +454,7 @@ def test_every_error_shown_is_what_the_file_would_be_told() -> None:
         next(raw for raw in blocks if "topics" in raw),
         *(
             next(raw for raw in blocks if raw.get("experiment", {}).get("protocol") == protocol)
-            for protocol in ("recovery", "spidercast")
+            for protocol in ("recovery", "spidercast", "hpmcast")
         ),
     ]
     tables = [t for t in TABLES if t.page == page and t.columns == ["You write", "You read"]]
