@@ -23,6 +23,8 @@ REQUESTS_PER_S, REQUESTS_BURST = 50, 500
 "Digests of one peer that are heard, and as many requests to join and questions."
 READ_PER_S, READ_BURST = 200_000, 2_000_000
 "Bytes of rows that are read for one peer, and as many are sent to it: a short question has a long answer."
+LIVELIER = 4
+"A sign of life is told back if it is younger by this part of the time after which a subsystem is forgotten."
 TELL_BYTES = 65_536
 "Of rows in one message; the last one may exceed it."
 
@@ -96,6 +98,8 @@ class Comparing:
                     later.append(known)
                 elif self.is_wanted(mark):
                     wanted.append(Mark(mark.about, mark.author, 0))
+                elif known is not None and self.is_livelier(known, mark):
+                    wanted.append(Mark(mark.about, mark.author, mark.stamp, self.age_ms(known)))
                 self.hear_age(known, mark)
         if digest.whole:
             shared = self.tables.shared(self.distance_to(digest.address))
@@ -128,6 +132,11 @@ class Comparing:
             self.watch.settle(mark.author)  # somebody heard of it after we gave it up
             return True
         return False
+
+    def is_livelier(self, known: Known, mark: Mark) -> bool:
+        """Whether we heard of a subsystem so much later that the other may soon forget it."""
+        gap_ms = self.tables.upkeep.forget_on(self.tables.level_of(mark.about)) // LIVELIER // 1000
+        return bool(known.row.count) and self.age_ms(known) + gap_ms < mark.age_ms
 
     def hear_age(self, known: Known | None, mark: Mark) -> None:
         if known is not None and mark.stamp and known.row.count:

@@ -21,6 +21,8 @@ GREETED_MAX = 256
 "Strangers that are not greeted again for a while."
 SEEDS_MAX = 64
 "Peers to begin with that are remembered."
+VISITORS_MAX = 16
+"Newcomers that are."
 
 
 class Joining:
@@ -30,6 +32,8 @@ class Joining:
         self.node, self.tables, self.watch, self.comparing = node, tables, watch, comparing
         self.seeds: dict[Peer, None] = {}
         "Peers this node began with."
+        self.visitors: dict[Peer, None] = {}
+        "Those who looked for a place here: whoever was first has nobody else to turn to."
         self.greeted: dict[Peer, int] = {}
         "Until when each is not greeted again."
         self.tries = 0
@@ -79,7 +83,15 @@ class Joining:
         elif told := self.lowest(address, away, join, peer):
             self.node.out.send(told, Join(row, join.tries, join.hops + 1))
             return
+        self.visitors[who] = None
+        if len(self.visitors) > VISITORS_MAX:
+            del self.visitors[next(iter(self.visitors))]
         self.comparing.tell(who, [known for known in tables.shared(away) if self.comparing.is_told(known)])
+
+    def far(self) -> list[Peer]:
+        """Peers that were known once, and are in no view."""
+        known = self.tables.peers()
+        return [peer for peer in {**self.seeds, **self.visitors, **self.watch.lost} if peer not in known]
 
     def lowest(self, address: Address, away: int, join: Join, peer: Peer) -> list[Peer]:
         """The lowest delegates known of an address, if there is a point in asking them."""

@@ -191,8 +191,7 @@ class Membership(Layer):
         """Some participants of the level; now and then somebody from far back is greeted as well."""
         key, there = self.comparing.fresh_key(), [*self.others_on(self.level)]
         if self.placed and (self.turns % FAR_EVERY == 0 or not there):
-            known = self.tables.peers()
-            far = [peer for peer in {**self.joining.seeds, **self.watch.lost} if peer not in known]
+            far = self.joining.far()
             for i in distinct(fold(key, 1), len(far), 1):
                 self.joining.greet(far[i])
         return dict(there[i] for i in distinct(key, len(there), self.tables.upkeep.gossip_fanout))
@@ -248,6 +247,7 @@ class Membership(Layer):
         if not self.placed and any(row.count for row in tell.rows):
             self.find_place()
             self.hurry()
+            self.out.send([peer], self.comparing.digest(1))  # now it learns of us
 
     def on_ping(self, peer: Peer, ping: Ping) -> None:
         if self.comparing.heeds(peer, peer):
