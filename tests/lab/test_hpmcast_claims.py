@@ -1,5 +1,6 @@
 """Verdicts about hpmcast: each follows from the numbers, and could be the other one."""
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -58,6 +59,11 @@ def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
     claims = PAPER.claims(Book(flat(0.5)))
     assert len({claim.id for claim in claims}) == len(claims) >= 45
     assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+
+
+def test_the_rule_of_every_claim_is_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
+    assert [claim.id for claim in PAPER.claims(Book(flat(0.5))) if f"`{claim.id}`" not in page] == []
 
 
 def test_in_a_world_without_differences_only_what_claims_none_or_is_worked_out_is_reproduced() -> None:
