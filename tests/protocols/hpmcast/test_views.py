@@ -85,7 +85,7 @@ VIEWS = {
 def test_the_views_of_figure_5_come_about_by_gossip() -> None:
     wants = {number_of(read(text, IP), IP): [Pattern(f".{each}") for each in types] for text, types in FIGURE_5.items()}
     by_branches = Upkeep(choice="branches")
-    town = Town([*wants], wants.__getitem__, IP, params=Params(delegates=3), upkeep=lambda peer: by_branches)
+    town = Town([*wants], wants.__getitem__, IP, params=Params(delegates=3), upkeep=by_branches)
     town.run(20)
     for text in FIGURE_5:
         if text.startswith("128.178.73."):

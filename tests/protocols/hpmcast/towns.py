@@ -61,23 +61,23 @@ class Town:
         seed: int = 1,
         loss: float = 0.0,
         params: Params | None = None,
-        upkeep: Callable[[Peer], Upkeep] | None = None,
+        upkeep: Upkeep | None = None,
         recovery: Recovery | None = None,
     ) -> None:
         self.wants, self.branching, self.seed = wants, tuple(branching), seed
-        self.params, self.upkeep, self.recovery = params or Params(), upkeep or (lambda peer: Upkeep()), recovery
+        self.params, self.upkeep, self.recovery = params or Params(), upkeep, recovery
         self.world = world_of(self.make, CODEC, seed, loss)
         self.seeing = Seeing()
         self.world.watchers.append(self.seeing)
         self.published: dict[EventId, Event] = {}
-        self.due: dict[EventId, list[Peer]] = {}
-        "Who was up and wanted an event when it was published."
+        self.due: dict[EventId, dict[Peer, int]] = {}
+        "Who was up and wanted an event when it was published, in which of its lives."
         for peer in peers:
             self.start(peer)
 
     def make(self, me: Peer) -> Stack:
         return hpmcast_node(
-            me, self.seed, self.address(me), self.branching, None, self.params, self.upkeep(me), self.recovery
+            me, self.seed, self.address(me), self.branching, None, self.params, self.upkeep, self.recovery
         )
 
     def address(self, peer: Peer) -> Address:
@@ -142,18 +142,26 @@ class Town:
     def publish(self, peer: Peer, number: int, topic: str, attributes: Mapping[str, Attribute] = {}) -> EventId:
         event = Event(EventId(peer, 0, number), topic, attributes=dict(attributes))
         self.published[event.id] = event
-        self.due[event.id] = [each for each in self.world.up if self.node(each).interest.matches(event)]
+        wanting = [each for each in self.world.up if self.node(each).interest.matches(event)]
+        self.due[event.id] = {each: self.world.lives[each] for each in wanting}
         self.world.give(peer, Publish(event))
         return event.id
 
     def missing(self) -> list[tuple[Peer, EventId]]:
-        """Who wanted it, is still up and did not get it."""
+        """Who wanted it, has been up since then and did not get it."""
         return [
             (peer, event)
             for event, due in self.due.items()
-            for peer in due
-            if peer in self.world.up and peer not in self.seeing.delivered.get(event, ())
+            for peer, life in due.items()
+            if peer in self.world.up
+            and life == self.world.lives[peer]
+            and peer not in self.seeing.delivered.get(event, ())
         ]
 
     def twice(self) -> list[EventId]:
-        return [event for event, peers in self.seeing.delivered.items() if len(peers) != len(set(peers))]
+        """Events delivered more than once to somebody that had one life only."""
+        once = {
+            event: [peer for peer in peers if self.world.lives[peer] == 1]
+            for event, peers in self.seeing.delivered.items()
+        }
+        return [event for event, peers in once.items() if len(peers) != len(set(peers))]

@@ -129,7 +129,7 @@ class Comparing:
         if len(mark.about) < self.tables.levels or self.watch.is_back(mark.author, mark.stamp, -1):
             return True
         if self.watch.is_back(mark.author, mark.stamp, now_us - age_us):
-            self.watch.settle(mark.author)  # somebody heard of it after we gave it up
+            self.watch.pardon(mark.author)
             return True
         return False
 
@@ -192,8 +192,9 @@ class Comparing:
                 return
             tables.take(row, now_us - age_us)
             if lowest:
-                self.watch.settle(row.author)
-                if not row.count:
+                if row.count:
+                    self.watch.begin(row.author, now_us)
+                else:
                     self.watch.forget(row.author)
             elif tables.is_mine(row) and row.count and row.author not in tables.peers():
                 self.met(row.author)

@@ -2,7 +2,7 @@
 
 from gossamer.core.ids import Peer
 from gossamer.parts.liveness import Unanswered
-from gossamer.protocols.hpmcast.tables import Known, Tables
+from gossamer.protocols.hpmcast.tables import Tables
 
 HEARSAY = 4
 "A neighbour is asked after so many times `suspect_us` at the latest, whatever others say they heard of it."
@@ -44,7 +44,7 @@ class Watch:
             and (
                 peer in self.unanswered.asks
                 or now_us - known.heard_us > suspect_us
-                or now_us - self.direct_us.get(peer, known.heard_us) > HEARSAY * suspect_us
+                or now_us - self.direct_us.get(peer, 0) > HEARSAY * suspect_us
             )
         ]
         self.unanswered.asked(asked)
@@ -54,9 +54,8 @@ class Watch:
         """Whether there is no doubt about a neighbour: others are told of it."""
         return bool(self.unanswered.sure([peer]))
 
-    def give_up(self, now_us: int) -> list[Known]:
+    def give_up(self, now_us: int) -> None:
         """Those asked in vain too often leave the view."""
-        gone = []
         for peer in self.unanswered.lost(self.tables.upkeep.asks):
             known = self.tables.members.get(peer)
             self.unanswered.heard(peer)
@@ -65,19 +64,22 @@ class Watch:
                 self.tables.drop(known.row)
                 self.lost.pop(peer, None)
                 self.lost[peer] = known.row.stamp, now_us
-                gone.append(known)
         while len(self.lost) > LOST_MAX:
             del self.lost[next(iter(self.lost))]
-        return gone
 
     def is_back(self, peer: Peer, stamp: int, heard_us: int) -> bool:
         """Whether news of a neighbour is later than its end, if there was one: another row, or a sign of life."""
         lost = self.lost.get(peer)
         return lost is None or stamp > lost[0] or heard_us > lost[1]
 
-    def settle(self, peer: Peer) -> None:
+    def pardon(self, peer: Peer) -> None:
+        """Somebody heard of it since it was given up."""
+        self.lost.pop(peer, None)
+
+    def begin(self, peer: Peer, now_us: int) -> None:
         """The neighbour is in the view."""
         self.lost.pop(peer, None)
+        self.direct_us.setdefault(peer, now_us)
 
     def forget(self, peer: Peer) -> None:
         """The neighbour left in good order."""
