@@ -65,7 +65,8 @@ def test_an_unknown_case_is_refused_with_those_there_are(tmp_path: Path) -> None
 
 
 def test_an_unknown_paper_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    says = "there is no paper 'ieee' to reproduce: choose one of damulticast, camcast, epidemic, spidercast, all"
+    known = "damulticast, camcast, epidemic, spidercast, hpmcast, all"
+    says = f"there is no paper 'ieee' to reproduce: choose one of {known}"
     assert_refused(says, "reproduce", "ieee", "--out", tmp_path / "out")
 
 

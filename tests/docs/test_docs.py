@@ -34,6 +34,10 @@ from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.studies.communities import tables as communities
 from gossamer.lab.studies.communities.story import tell
 from gossamer.lab.studies.epidemic import tables as recovery
+from gossamer.lab.studies.hierarchy import metrics as of_hierarchies
+from gossamer.lab.studies.hierarchy import tables as hierarchies
+from gossamer.lab.studies.overlay import metrics as of_overlays
+from gossamer.lab.studies.overlay import tables as overlays
 from gossamer.lab.trial import run_trials
 from gossamer.protocols import CATALOGUE, Protocol
 from gossamer.sim import conditions
@@ -360,6 +364,13 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[workload]`", [recovery.WorkloadSpec]),
     ("`[recovery]`", [recovery.RecoverySpec]),
     ("`[time]`", [recovery.TimeSpec]),
+    ("`[workload]` of an overlay", [overlays.WorkloadSpec]),
+    ("`[params]` of an overlay", [overlays.ParamsSpec]),
+    ("`[churn]`", [overlays.ChurnSpec]),
+    ("`[measure]`", [overlays.MeasureSpec]),
+    ("`[hierarchy]`", [hierarchies.HierarchySpec]),
+    ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
+    ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 
@@ -394,8 +405,8 @@ def states_the_default(field: Any, row: dict[str, str]) -> None:
 
 def test_every_table_of_the_file_has_a_heading() -> None:
     headings = re.findall(r"^### `\[+(\w+)\]+`$", PAGES["experiment-file.md"].read_text(), re.MULTILINE)
-    of_both = {*communities.Communities.__struct_fields__, *recovery.Epidemic.__struct_fields__, *spec.GRID}
-    assert sorted(headings) == sorted(of_both)
+    studies = (communities.Communities, recovery.Epidemic, overlays.Overlays, hierarchies.Hierarchies)
+    assert sorted(headings) == sorted({*spec.GRID, *(field for study in studies for field in study.__struct_fields__)})
 
 
 def test_every_column_of_the_outcomes_and_of_the_summary_is_explained() -> None:
@@ -421,16 +432,31 @@ def test_every_metric_is_defined() -> None:
             ]
             constants = [each.value for each in [*keys, *listed] if isinstance(each, ast.Constant)]
             named[node.name] = {str(each) for each in constants}
-    by_community, overall, found = (t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric")
+    by_community, overall, found, linked, reached = (
+        t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric"
+    )
     assert {row[0].strip("`") for row in by_community.rows} == named["measures_by_community"]
     assert {row[0].strip("`") for row in overall.rows} == named["measures_overall"]
     assert [row[0].strip("`") for row in found.rows] == [*recovery.METRICS]
+    *single, counted = [codes(row[0]) for row in linked.rows]
+    assert [name for (name,) in single] == [name for name in of_overlays.METRICS if name not in of_overlays.BY_DEGREE]
+    assert counted == [of_overlays.BY_DEGREE[0], of_overlays.BY_DEGREE[-1]]
+    *single, sent, load = [codes(row[0]) for row in reached.rows]
+    by_level = [f"{what}_level_{level}" for what in ("sent", "load") for level in (1, of_hierarchies.LEVELS_SHOWN)]
+    assert [*sent, *load] == by_level
+    assert [name for (name,) in single] == [name for name in of_hierarchies.METRICS if "_level_" not in name]
 
 
 def test_every_error_shown_is_what_the_file_would_be_told() -> None:
     page = "experiment-file.md"
     blocks = [tomllib.loads(b.text) for b in BLOCKS if b.page == page and b.language == "toml"]
-    examples = [next(raw for raw in blocks if "topics" in raw), next(raw for raw in blocks if "workload" in raw)]
+    examples = [
+        next(raw for raw in blocks if "topics" in raw),
+        *(
+            next(raw for raw in blocks if raw.get("experiment", {}).get("protocol") == protocol)
+            for protocol in ("recovery", "spidercast", "hpmcast")
+        ),
+    ]
     tables = [t for t in TABLES if t.page == page and t.columns == ["You write", "You read"]]
     for whole, table in zip(examples, tables, strict=True):
         for wrong, sentence in table.rows:
@@ -462,7 +488,7 @@ def test_every_claim_ruled_on_is_one_that_is_made() -> None:
     named = [code for table in tables for row in table.rows for code in codes(row[0]) if code != "id"]
     for name in named:
         assert f'"{name.removesuffix("…")}' in made, name
-    for made_by in (SOURCE / "lab" / "papers").glob("epidemic*.py"):
+    for made_by in [*(SOURCE / "lab" / "papers").glob("epidemic*.py"), *(SOURCE / "lab" / "papers").glob("spider*.py")]:
         assert set(re.findall(r'^        id="([\w-]+)"', made_by.read_text(), re.MULTILINE)) <= set(named), made_by.name
 
 

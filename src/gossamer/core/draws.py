@@ -51,6 +51,8 @@ GOSSIP = 33  # whom of a view to tell in a round
 LOOK = 34  # whom to look at, to improve an estimate of how many want an event
 ANSWER = 35  # whether the answer to a message arrives
 PLACE = 36  # which addresses of a hierarchy somebody has
+VIEWS = 37  # on which level of a hierarchy to compare views, and with whom
+EXCHANGE = 38  # who is told what is held
 
 
 def mix(z: Any) -> Any:

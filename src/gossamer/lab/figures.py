@@ -27,7 +27,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#2
 # One fewer than the colours, so that colour and marker pair up differently on each time round.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, FAINT = "#333333", "#DDDDDD"
-SHARES = frozenset({"reception", "reliability", "climbed", "delivery", "spurious", "share", "fraction", "loss"})
+SHARES = frozenset({"reception", "reliability", "climbed", "delivery", "share", "fraction", "loss"})
 HOUSE: dict[Any, Any] = {
     "svg.hashsalt": "gossamer", "svg.fonttype": "none", "text.parse_math": False,  # a topic may contain dollars
     "font.size": 10, "axes.labelsize": 10, "axes.labelcolor": INK, "text.color": INK,

@@ -101,6 +101,10 @@ class Wants:
         """How many of these topics they include."""
         return sum(map(self.covers, chains))
 
+    def names(self, chain: Chain) -> bool:
+        """Whether a topic is one of these, and not merely below one."""
+        return chain[-1] in self.words if chain else self.everything
+
     def includes(self, chain: Chain) -> bool:
         """Whether a topic lies below one of these, and is none of them."""
         return (

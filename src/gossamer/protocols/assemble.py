@@ -27,6 +27,11 @@ from gossamer.protocols.flood import messages as flood_messages
 from gossamer.protocols.flood.handover import Outlets
 from gossamer.protocols.flood.params import Params as FloodParams
 from gossamer.protocols.flood.tree import flooding
+from gossamer.protocols.hpmcast import messages as hpmcast_messages
+from gossamer.protocols.hpmcast.addresses import Address
+from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.params import Params as HpmcastParams
+from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.interests import messages as interests_messages
 from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.interests.params import Params as InterestsParams
@@ -67,6 +72,12 @@ SPIDERCAST_MESSAGES: tuple[type[Struct], ...] = (
 )
 "What a node of an interest-aware overlay hears."
 
+HPMCAST_MESSAGES: tuple[type[Struct], ...] = (
+    *get_args(hpmcast_messages.Message),
+    *get_args(recovery_messages.Message),
+)
+"What a participant of a hierarchy hears."
+
 MEMBERS_ONLY: tuple[type[Struct], ...] = (
     *search_messages.MEMBERS_ONLY,
     *scamp_messages.MEMBERS_ONLY,
@@ -76,6 +87,7 @@ MEMBERS_ONLY: tuple[type[Struct], ...] = (
     *interests_messages.MEMBERS_ONLY,
     *spidercast_messages.MEMBERS_ONLY,
     *flood_messages.MEMBERS_ONLY,
+    *hpmcast_messages.MEMBERS_ONLY,
 )
 "Messages that only a process that may read the topic they are about may say."
 
@@ -150,6 +162,25 @@ def spidercast_node(
     overlay = Spidercast(node, view, params or SpidercastParams.live(), spell)
     spread = flooding(node, overlay, flood or FloodParams(tree=True))
     Outlets(node, view, overlay.chain)
+    if recovery is not None:
+        Recovery(node, spread, recovery if callable(recovery) else lambda topic: recovery)
+    return node
+
+
+def hpmcast_node(
+    me: Peer,
+    seed: int,
+    address: Address,
+    branching: Sequence[int],
+    hierarchy: Hierarchy | None = None,
+    params: HpmcastParams | None = None,
+    upkeep: Upkeep | None = None,
+    recovery: Callable[[Topic], RecoveryParams] | RecoveryParams | None = None,
+) -> Stack:
+    """A participant of a hierarchy in which everybody has an address: it learns of its neighbours and of the delegates
+    of others by gossip, and events go level by level to those whose filters they match."""
+    node = Stack(me, seed, hierarchy or Hierarchy(), Seen())
+    spread = Hpmcast(node, address, branching, params or HpmcastParams(), upkeep)
     if recovery is not None:
         Recovery(node, spread, recovery if callable(recovery) else lambda topic: recovery)
     return node

@@ -60,7 +60,7 @@ def wanting(node: Stack) -> Callable[[Message], Sequence[Topic]]:
             return ()
         known = dict.fromkeys(each for mine in node.interest.mine() for each in (mine, *node.hierarchy.ancestors(mine)))
         chains = {topic: overlay.chain(topic) for topic in known}
-        return [topic for topic, chain in chains.items() if (chain[-1] in wants.words if chain else wants.everything)]
+        return [topic for topic, chain in chains.items() if wants.names(chain)]
 
     return wanted
 

@@ -81,8 +81,9 @@ def test_changed_interest_is_known_within_4_seconds() -> None:
     assert town.seconds_until_right(4) <= 4
 
 
-def test_two_towns_grow_together_once_one_node_of_each_meets() -> None:
-    town = Town(20)
+@pytest.mark.parametrize("seed", [1, 7, 8])
+def test_two_towns_grow_together_once_one_node_of_each_meets(seed: int) -> None:
+    town = Town(20, seed)
     for peer in range(100, 120):
         town.world.start(peer, [100] if peer > 100 else [])
     town.run(4)

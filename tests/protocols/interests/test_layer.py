@@ -6,6 +6,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.machine import Introduced, Note, PeerDown, Received, Send, Subscribe
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.wants import Wants
+from gossamer.protocols.interests.entries import HOLDERS_MAX, OPEN_OF_PEER
 from gossamer.protocols.interests.layer import DIGESTS_BURST
 from gossamer.protocols.interests.messages import Ask, Digest, Entry, Gone, Mark, Tell
 from gossamer.protocols.interests.params import Params
@@ -31,10 +32,36 @@ def test_what_is_named_is_asked_for_once_and_then_known() -> None:
     alone = Alone()
     named = Digest((Mark(9, 1, 0), Mark(5, 1, 0)), answer=False)
     assert alone.hears(9, named) == [Ask((9, 5))]
-    assert alone.hears(8, named) == []
+    assert alone.hears(9, named) == []
     alone.hears(9, Tell((entry(5, ".a"), entry(9, ".b"))))
     assert alone.interests.entries() == {5: wants(".a"), 9: wants(".b")}
     assert alone.hears(8, named) == []
+
+
+def test_whoever_names_a_node_and_never_tells_keeps_nobody_from_telling() -> None:
+    alone = Alone()
+    false = Digest((Mark(5, 1 << 40, 0),), answer=False)
+    for _ in range(10):
+        assert len(alone.hears(9, false)) <= 1
+        alone.now_us += 100_000
+    alone.hears(9, false)
+    assert alone.hears(8, Digest((Mark(5, 1, 0),), answer=False)) == [Ask((5,))]
+    alone.hears(8, Tell((entry(5, ".a"),)))
+    assert alone.interests.entries() == {5: wants(".a")}
+
+
+def test_several_are_asked_about_the_same_node_and_not_everybody() -> None:
+    alone = Alone()
+    asked = [alone.hears(peer, Digest((Mark(5, 1, 0),), answer=False)) for peer in range(10, 20)]
+    assert asked == [[Ask((5,))]] * HOLDERS_MAX + [[]] * (10 - HOLDERS_MAX)
+
+
+def test_one_peer_that_makes_nodes_up_leaves_room_for_questions_to_others() -> None:
+    alone = Alone()
+    for first in range(1000, 5000, 100):
+        alone.hears(9, Digest(tuple(Mark(who, 1, 0) for who in range(first, first + 100)), answer=False))
+    assert len(alone.interests.told.asked) == OPEN_OF_PEER
+    assert alone.hears(8, Digest((Mark(5, 1, 0),), answer=False)) == [Ask((5,))]
 
 
 def test_a_question_is_answered_with_what_is_known_and_with_ourselves() -> None:

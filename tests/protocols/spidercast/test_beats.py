@@ -7,6 +7,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import (
+    SECOND_US,
     Fired,
     Note,
     PeerDown,
@@ -233,16 +234,38 @@ def test_rings_are_not_for_nodes() -> None:
     [
         Connect(0, 0, 0, b"\x01"),
         ConnectOk(1, 0, 0, b"nonsense"),
-        Beat(NO, NO, 0, b"\xff\xff"),
         Seek(0, 1, 7, b"\x00"),
     ],
-    ids=["connect", "connect_ok", "beat", "seek"],
+    ids=["connect", "connect_ok", "seek"],
 )
 def test_what_nobody_could_want_is_refused_with_a_note(message: Struct) -> None:
     one = One(".a", rendezvous=True)
     assert one.hear(7, message) == []
     assert [effect.kind for effect in one.effects if type(effect) is Note] == ["reject"]
     assert not one.overlay.links.neighbours()
+
+
+def test_what_nobody_could_want_is_refused_of_a_neighbour_too_and_of_strangers_not_even_read() -> None:
+    one = One(".a")
+    bad = Beat(Standing(1, 1, True), NO, 0, b"\xff\xff")
+    one.hear(8, bad)
+    assert [effect for effect in one.effects if type(effect) is Note] == []
+    one.link(7, ".a")
+    one.hear(7, bad)
+    assert [effect.kind for effect in one.effects if type(effect) is Note] == ["reject"]
+    assert one.overlay.about(".a") == [7]
+
+
+def test_a_neighbour_that_changes_its_mind_all_the_time_is_not_followed_each_time() -> None:
+    one = One(".a", ".b")
+    one.link(7, ".a")
+    for number in range(3 * ASKED_BURST):
+        wanted = wants(".a", ".b" if number % 2 else ".c")
+        one.hear(7, Beat(Standing(1, 1, True), NO, one.overlay.links.wants.word, wanted.packed))
+    assert 0 < one.hearing.told.count(("wants", 7)) < ASKED_BURST
+    one.now_us += SECOND_US
+    one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".a", ".d").packed))
+    assert one.overlay.links.neighbours() == {7: wants(".a", ".d")}
 
 
 def test_who_asks_too_often_is_not_heard() -> None:

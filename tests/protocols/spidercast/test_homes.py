@@ -2,19 +2,17 @@
 
 from itertools import pairwise
 
-from gossamer.core.machine import (
-    Fired,
-)
-from gossamer.parts.wants import word_of
+from gossamer.core.machine import Fired, Subscribe
+from gossamer.parts.wants import Wants, word_of
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.homes import BOARDS_MAX, ToSelf
+from gossamer.protocols.spidercast.homes import ANSWERED_BURST, BOARDS_MAX, FOUND_BYTES, SEEKS_BURST, ToSelf
 from gossamer.protocols.spidercast.messages import (
     Connect,
     Found,
     Other,
     Seek,
 )
-from protocols.overlays import One, only, wants
+from protocols.overlays import CODEC, One, only, wants
 
 # -- homes ----------------------------------------------------------------------------------------------------------
 
@@ -103,6 +101,56 @@ def test_notices_are_left_at_the_homes_of_all_topics_above() -> None:
         Other(7, wants(".a.c").packed),
     )
     assert [other.peer for other in only(board.hear(8, seek(".a", 8, ".a.b"))).others] == [9]  # type: ignore[attr-defined]
+
+
+def test_topics_below_ones_own_are_left_to_those_who_want_them() -> None:
+    """Otherwise one peer that says it wants very many would make everybody ask as many homes."""
+    one = One(".a", rendezvous=True, patient=True, homes={word_of(".a"): 5, word_of(".a.b"): 6})
+    one.link(7, ".a.b", ".a.c")
+    one.round()
+    assert len(one.greedy.needs) == 3
+    assert [(peer, type(message), message.topic) for peer, message in one.sent()] == [(5, Seek, word_of(".a"))]  # type: ignore[attr-defined]
+
+
+def test_what_others_want_does_not_make_a_node_ask_sooner_and_what_it_wants_itself_does() -> None:
+    one = One(".a", rendezvous=True, patient=True, homes={word_of(".a"): 5})
+    assert len(one.round()) == 1
+    asked = 0
+    for number in range(rules.SEEK_AGAIN - 1):
+        one.view.put(7, f".a.t{number}")
+        one.hear(7, Connect(0, 1, 9, wants(f".a.t{number}").packed))
+        asked += sum(type(each) is Seek for each in one.round())
+    assert asked == 0
+    one.give(Subscribe(".b"))
+    assert [each.topic for each in one.round() if type(each) is Seek] == [word_of(".a")]
+
+
+def test_a_home_is_no_gun_to_point_at_others() -> None:
+    """Anybody may ask in the name of another, and the answer is longer than the question."""
+    one = home()
+    long = Wants([(word_of(".rare"),), *((number,) for number in range(1900))])
+    for seeker in range(20, 28):
+        one.hear(9, Seek(0, word_of(".rare"), seeker, long.packed))
+    sent, question = 0, seek(".rare", 77)
+    assert len(CODEC.encode(question)) < 100
+    for _ in range(SEEKS_BURST - 8):
+        answers = one.hear(9, question)
+        assert all(len(CODEC.encode(each)) < FOUND_BYTES + len(long.packed) for each in answers)
+        sent += sum(len(CODEC.encode(each)) for each in answers)
+    assert 0 < sent <= ANSWERED_BURST
+    assert one.hear(77, seek(".rare", 77)), "what it asks itself is not used up"
+
+
+def test_one_peer_that_answers_without_end_is_not_read_without_end() -> None:
+    one = home(".rare", rare=5)
+    one.round()
+    long = Other(9, Wants([(number,) for number in range(1900)]).packed)
+    read = 0
+    for _ in range(60):
+        one.greedy.introduced.clear()
+        one.hear(66, Found(0, word_of(".rare"), (long,) * 9))
+        read += bool(one.greedy.introduced)
+    assert 0 < read < 30
 
 
 def test_boards_are_bounded() -> None:

@@ -6,9 +6,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.core.machine import Given, PeerDown, Received, Subscribe, Unsubscribe
+from gossamer.parts.wants import Wants
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.homes import BOARDS_MAX
+from gossamer.protocols.spidercast.links import ASKED_BURST
+from gossamer.protocols.spidercast.messages import Redirect
 from protocols.overlays import CODEC, One, wants
 from protocols.saying import TOPICS, any_of
 
@@ -62,6 +65,25 @@ def test_anything_said_at_any_time_is_taken_within_bounds(history: list[Given], 
             one.give(given_now)
         one.round()
         check(one)
+
+
+def test_a_peer_that_names_very_many_topics_below_ours_leaves_room_for_those_of_others() -> None:
+    one = One(".a", below_max=16)
+    one.view.put(10, ".a.b", ".a.c")
+    honest = wants(".a.b", ".a.c").chains
+    one.view.known[9] = Wants([(honest[0][0], number) for number in range(1, 900)])
+    one.round()
+    assert len(one.greedy.needs) == 1 + 16
+    assert all(chain in one.greedy.needs for chain in honest)
+
+
+def test_nobody_is_introduced_without_end() -> None:
+    one = One(".a")
+    one.view.put(7, ".a")
+    one.round()
+    for number in range(3 * ASKED_BURST):
+        one.hear(7, Redirect(0, 1000 + number, wants(".a").packed))
+    assert max(one.greedy.introduced) < 1000 + ASKED_BURST
 
 
 def test_nobody_gets_more_than_limit_and_margin_links_however_many_ask() -> None:

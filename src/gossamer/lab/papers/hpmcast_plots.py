@@ -160,7 +160,7 @@ def _bars(book: Book) -> Figure:
         for metric in ("delivery", "spurious")
     }
     return bars(
-        REPAIRS,
+        [case.replace(" = ", " ") for case in REPAIRS],
         {name: [line.mean for line in said] for name, said in found.items()},
         errors={name: [line.ci95 for line in said] for name, said in found.items()},
         name="repair-both",

@@ -46,7 +46,7 @@ def lowest_level_fails_first(book: Book) -> Claim:
         "are told at once instead",
         regained > 0.5,
         "More than half of what is missing must come back when only the lowest level is replaced. It is "
-        f"{percent(regained)} of it: the other levels lose the rest.", lan,
+        f"{percent(regained)} of it; the levels above lose the rest.", lan,
     )  # fmt: skip
 
 
@@ -55,8 +55,11 @@ def fanout_saves_rounds(book: Book) -> Claim:
     return judged(
         "fanout-saves-rounds", "5.3.2",
         "Increasing the fanout decreases the number of rounds necessary to infect the concerned participants.",
-        f"rounds: {told(rounds, 'fanout')}", all(above(a, b) for a, b in pairwise(rounds)),
-        "Every step in F must take fewer rounds, intervals apart.", rounds[-1],
+        f"rounds: {told(rounds, 'fanout')}",
+        all(not_below(a, b) for a, b in pairwise(rounds)) and above(rounds[0], rounds[-1]),
+        "No step in F may take more rounds, intervals allowed for, and the last must take fewer than the first, "
+        "intervals apart. Every level is gossiped in for whole rounds, so a step can leave them as they are.",
+        rounds[-1],
     )  # fmt: skip
 
 
@@ -75,14 +78,15 @@ def fanout_changes_reliability(book: Book) -> Claim:
 def scales(book: Book) -> Claim:
     rows = {interest: at(book, "fig11", "delivery", interest=interest) for interest in (0.2, 0.5, 1.0)}
     large = [line for lines in rows.values() for line in lines if line.point["hierarchy.branching"] >= 20]
-    kept = all(not_below(lines[-1], lines[0]) for lines in rows.values())
+    kept = all(lines[-1].mean > lines[0].mean - 0.01 for lines in rows.values())
     return judged(
         "fig11-scales", "5.3.3, Fig. 11",
         "hpmcast shows very good scalability properties when increasing a in a hierarchy of fixed depth.",
         "; ".join(f"p1 = {interest:g}: {told(lines, 'branching', percent)}" for interest, lines in rows.items()),
         kept and all(line.mean >= 0.97 for line in large),
-        "For p1 = 0.2, 0.5 and 1 the largest hierarchy must not lie below the smallest, intervals allowed for, and "
-        "from a = 20 on 97 % must be reached. The figure does not say which p1 it is drawn for.", rows[0.2][-1],
+        "For p1 = 0.2, 0.5 and 1 the largest hierarchy must reach no less than the smallest, up to a point, since the "
+        "text itself speaks of a slight decrease; and from a = 20 on 97 % must be reached. The figure does not say "
+        "which p1 it is drawn for.", rows[0.2][-1],
     )  # fmt: skip
 
 

@@ -94,3 +94,8 @@ def view(members: Sequence[Address], of: Address, level: int, redundancy: int) -
     """The lines somebody below this branch address has on a level: a subsystem, and who stands for it. On level 1 each
     participant stands for itself."""
     return [(below, delegates(them, redundancy)) for below, them in subsystems(members, of, level)]
+
+
+def of_node(logical: str, endpoint: str, branching: Sequence[int], first_port: int = 0) -> Address:
+    """Where a live node lives: at the logical address it was given, or else where its endpoint says."""
+    return read(logical, branching) if logical else of_endpoint(endpoint, branching, first_port)

@@ -160,8 +160,8 @@ class Levels(Layer):
         size = len(self.seats(it.level))
         return bool(it.rounds < rules.rounds_whole(size, it.prob, self.params.fanout, self.params.arriving))
 
-    def gossip(self, it: Gossiped) -> None:
-        """One round: pick some participants, then tell those of them that want it."""
+    def gossip(self, it: Gossiped) -> Sequence[Peer]:
+        """One round: pick some participants, then tell those of them that want it. Says whom."""
         it.rounds += 1
         it.own += 1
         event, seats = it.carried.event, self.seats(it.level)
@@ -173,6 +173,7 @@ class Levels(Layer):
         prob = 0.0 if it.at_once else it.prob
         others = [peer for peer in told if peer != self.node.me]
         self.out.send(others, Gossip(it.carried.hop(), it.level, prob, it.rounds, it.padding))
+        return others
 
     def pick(self, seats: Sequence[tuple[Peer, Line]], key: int) -> list[int]:
         """F places in a view, our own left out."""

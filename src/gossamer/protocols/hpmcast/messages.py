@@ -1,14 +1,36 @@
-"""What participants of a hierarchy say to each other."""
+"""What participants of a hierarchy say to each other. Everything a peer can make long is bounded where it comes in.
+
+A row is made by somebody who lives in the subsystem it is about, and passed on as it is: where nodes have keys, with
+its author's seal, checked before a machine hears of it. How long ago a subsystem was heard of is anybody's word, and
+moves nothing but that.
+"""
 
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
 from gossamer.core.events import Carried
+from gossamer.core.ids import Count, Peer
+from gossamer.core.patterns import Pattern
 
-Level: TypeAlias = Annotated[int, Meta(ge=1, le=60)]
+LEVELS_MAX = 60
+SEATS_MAX = 64
+"Delegates of a subsystem."
+PATTERNS_MAX = 64
+"Of what a subsystem wants, once condensed."
+MARKS_MAX = 512
+"Rows named in one digest."
+ROWS_MAX = 64
+"Rows in one message."
+SEAL_BYTES_MAX = 256
+AGE_MS_MAX = 1 << 31
+
+Level: TypeAlias = Annotated[int, Meta(ge=1, le=LEVELS_MAX)]
 Rounds: TypeAlias = Annotated[int, Meta(ge=0, le=2**31)]
 Padding: TypeAlias = Annotated[int, Meta(ge=0, le=2**30)]
+Digit: TypeAlias = Annotated[int, Meta(ge=0, le=2**32)]
+Digits: TypeAlias = Annotated[tuple[Digit, ...], Meta(min_length=1, max_length=LEVELS_MAX)]
+Age: TypeAlias = Annotated[int, Meta(ge=0, le=AGE_MS_MAX)]
 
 
 class Gossip(Struct, frozen=True, tag="hpmcast.gossip"):
@@ -24,4 +46,86 @@ class Gossip(Struct, frozen=True, tag="hpmcast.gossip"):
     "So many of the view's first participants count as interested too."
 
 
-Message: TypeAlias = Gossip
+class Seat(Struct, frozen=True, array_like=True, gc=False):
+    """A participant that stands for a subsystem."""
+
+    address: Digits
+    peer: Peer
+    weight: Count = 0
+    "What speaks for it, where delegates are not simply the smallest addresses."
+
+
+class Row(Struct, frozen=True, array_like=True):
+    """A subsystem in a view: on level 1 one participant, in its own words."""
+
+    about: Digits
+    "Its branch address; as many digits as say on which level it stands."
+    author: Peer
+    "Who made this row: the participant itself, or one of the delegates."
+    stamp: Count
+    "When, by its author's clock in microseconds: the later of two counts."
+    delegates: Annotated[tuple[Seat, ...], Meta(min_length=1, max_length=SEATS_MAX)]
+    interest: Annotated[tuple[Pattern, ...], Meta(max_length=PATTERNS_MAX)]
+    "What anybody in it wants, or more."
+    count: Count
+    "Participants in it; 0: there were some, and they left."
+    seal: Annotated[bytes, Meta(max_length=SEAL_BYTES_MAX)] = b""
+    "The author's signature; set and checked outside of machines."
+
+    @property
+    def rank(self) -> tuple[int, int]:
+        """The greater one is the later row; rows of the same moment go by their authors."""
+        return self.stamp, self.author
+
+
+class Mark(Struct, frozen=True, array_like=True, gc=False):
+    """Which row of a subsystem this is, and how long ago anybody in it was heard of."""
+
+    about: Digits
+    author: Peer
+    stamp: Count
+    "0: I have none."
+    age_ms: Age = 0
+
+
+class Digest(Struct, frozen=True, tag="hpmcast.digest"):
+    """I live here, and have these rows of the views we share: send me what you have later ones of."""
+
+    address: Digits
+    marks: Annotated[tuple[Mark, ...], Meta(max_length=MARKS_MAX)]
+    whole: bool
+    "Whether these are all, so that what is not named is unknown to me."
+    answer: bool
+    "Whether the receiver may ask back for what I have later ones of."
+
+
+class Tell(Struct, frozen=True, tag="hpmcast.tell"):
+    """These are later than yours."""
+
+    rows: Annotated[tuple[Row, ...], Meta(max_length=ROWS_MAX)]
+    ages_ms: Annotated[tuple[Age, ...], Meta(max_length=ROWS_MAX)] = ()
+    "How long ago anybody in each subsystem was heard of."
+
+
+class Join(Struct, frozen=True, tag="hpmcast.join"):
+    """Somebody looks for its place: passed on to the lowest delegates known of it, until its neighbours have it."""
+
+    row: Row
+    "The newcomer's own."
+    tries: Annotated[int, Meta(ge=0, le=1 << 16)]
+    "How often it asked before."
+    hops: Annotated[int, Meta(ge=0, le=LEVELS_MAX)] = 0
+
+
+class Ping(Struct, frozen=True, tag="hpmcast.ping"):
+    """Nothing was heard of you for long: are you there?"""
+
+
+class Pong(Struct, frozen=True, tag="hpmcast.pong"):
+    """I am."""
+
+
+Message: TypeAlias = Gossip | Digest | Tell | Join | Ping | Pong
+
+MEMBERS_ONLY: tuple[type[Struct], ...] = ()
+"Everybody helps to pass on what others want, whatever it may read: delegates carry events for their subsystem."

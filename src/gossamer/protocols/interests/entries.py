@@ -21,9 +21,11 @@ TELL_BYTES = 65_536
 OVERHEAD = 64
 "Bytes of an entry beside its wants, about."
 ASKED_AGAIN_US = 500_000
-"How long an answer may take before somebody else is asked."
-OPEN_MAX = 1024
-"Questions that may be open at a time."
+"How long an answer may take before the same peer is asked again."
+OPEN_MAX, OPEN_OF_PEER = 1024, 128
+"Nodes that are asked about at a time, and of how many of them one peer is asked."
+HOLDERS_MAX = 3
+"Peers that are asked about the same node: one that names it and never tells must not keep us from asking others."
 READ_MAX, SHORT = 1024, 1024
 "Wants that are read only once, however many tell them, and how many bytes they may have."
 LIFE_MAX = 2**63 - 1
@@ -40,8 +42,8 @@ class Entries(Layer):
         self.incarnation = self.version = 0
         self.learned: Callable[[Peer], None] = lambda peer: None
         "Called when there is news of a node, this one included: others know of a later life of it, which it outlived."
-        self.asked: dict[Peer, int] = {}
-        "Nodes somebody was asked about, and until when nobody else is."
+        self.asked: dict[Peer, dict[Peer, int]] = {}
+        "Nodes asked about, and until when each who was asked may answer."
         self.count = 0
         self.reading = Buckets(READ_PER_S, READ_BURST)
         self.telling = Buckets(READ_PER_S, READ_BURST)
@@ -60,22 +62,37 @@ class Entries(Layer):
         """Asks for entries of nodes that were named and that this node lacks, if there is room; of `strangers`, even if
         there is none. Of all others the ages are taken over."""
         now_us = self.node.now_us
-        self.asked = {who: until_us for who, until_us in self.asked.items() if until_us > now_us}
+        self.close(now_us)
+        room = min(ASKED_MAX, OPEN_OF_PEER - sum(peer in holders for holders in self.asked.values()))
         wanted: list[Peer] = []
         for mark in marks:
             age_us = 0 if mark.peer == peer else mark.age_ms * 1000
             self.view.heard(mark.peer, now_us - age_us)
-            if age_us > forget_us or mark.peer in self.asked or not self.is_news(mark):
+            if age_us > forget_us or not self.may_ask(peer, mark.peer) or not self.is_news(mark):
                 continue
             if mark.peer not in self.view.known and not self.view.welcomes(mark.peer):
                 strangers -= 1
                 if strangers < 0:
                     continue
             wanted.append(mark.peer)
-        wanted = wanted[: min(ASKED_MAX, OPEN_MAX - len(self.asked))]
-        if wanted:
-            self.asked.update(dict.fromkeys(wanted, now_us + ASKED_AGAIN_US))
+        if wanted := wanted[: max(0, room)]:
+            for who in wanted:
+                self.asked.setdefault(who, {})[peer] = now_us + ASKED_AGAIN_US
             self.out.send([peer], Ask(tuple(wanted)))
+
+    def close(self, now_us: int) -> None:
+        """Forgets questions that were not answered in time."""
+        for who, holders in tuple(self.asked.items()):
+            for holder in [holder for holder, until_us in holders.items() if until_us <= now_us]:
+                del holders[holder]
+            if not holders:
+                del self.asked[who]
+
+    def may_ask(self, peer: Peer, about: Peer) -> bool:
+        holders = self.asked.get(about)
+        if holders is None:
+            return len(self.asked) < OPEN_MAX
+        return peer not in holders and len(holders) < HOLDERS_MAX
 
     def is_news(self, mark: Mark) -> bool:
         if mark.peer == self.node.me:

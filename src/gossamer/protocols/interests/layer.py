@@ -54,6 +54,8 @@ class Interests(Layer):
         self.fresh: dict[Peer, int] = {}
         "Nodes there is news of, and how often it is still told before anything else."
         self.turns = self.hurried = self.count = self.due_us = 0
+        self.rounds = 0
+        "Turns at which partners were chosen. Between two of them there may be one, always, to ask the silent again."
         self.begun = False
         self.digests = Buckets(DIGESTS_PER_S, DIGESTS_BURST)
         super().__init__(node)
@@ -162,12 +164,13 @@ class Interests(Layer):
     def partners(self) -> list[Peer]:
         """Whom to tell this time: a leaf, whoever was not heard of for longest, some others, now and then somebody from
         far back."""
+        self.rounds += 1
         known, fanout = [*self.view.known], self.params.fanout
         leaves, stalest = self.view.around(), self.view.stalest()
-        told = [leaves[self.turns % len(leaves)]] if leaves else []
+        told = [leaves[self.rounds % len(leaves)]] if leaves else []
         told += [] if stalest is None else [stalest]
         told += self.some(known, fanout - len(told))
-        if not known or self.turns % FAR_EVERY == 0:
+        if not known or self.rounds % FAR_EVERY == 0:
             far = [peer for peer in {**self.seeds, **self.view.lost} if peer not in self.view.known]
             told += self.some(far, 1 if known else fanout)
         return told

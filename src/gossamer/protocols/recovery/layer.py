@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
+from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.roles import Ground
@@ -11,6 +12,7 @@ from gossamer.core.stack import Handler, Layer, Stack
 from gossamer.core.topics import ROOT, Topic, remember
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.answering import Answering
+from gossamer.protocols.recovery.exchange import Exchange, Trade
 from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Lost, Want
 from gossamer.protocols.recovery.noticing import Noticing
@@ -19,6 +21,9 @@ from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
 from gossamer.protocols.recovery.rounds import Hurry, Round, Rounds
 from gossamer.protocols.recovery.tails import Idle, Tails
+
+UNCOUNTED = ("none", "exchange")
+"Methods that need no tags."
 
 
 class Recovery(Layer):
@@ -39,6 +44,10 @@ class Recovery(Layer):
         self.rounds = Rounds(node, ground, self.noticing, self.holding, self.passing, self.answering, self.params_of)
         self.offers = Offers(node, ground, self.rounds, self.params_of)
         self.tails = Tails(node, ground, self.noticing, self.passing, self.params_of)
+        self.exchange = Exchange(node, ground, self.holding, self.params_of)
+        if own.method == "exchange" and self.exchange.ground is None:
+            raise Misuse("exchange needs a spread that knows what its peers want: choose hpmcast, or another method")
+        self.answering.wanted.append(lambda pattern: self.exchange.make_haste())
         self.by_topic: dict[Topic, tuple[int, ...]] = {}
         "What events of a topic are tagged with."
         self.began = False
@@ -59,6 +68,7 @@ class Recovery(Layer):
             Hurry: self.rounds.on_hurry,
             Offer: self.offers.on_offer,
             Idle: self.tails.on_idle,
+            Trade: self.exchange.on_trade,
         }
 
     def params_of(self, topic: Topic) -> Params:
@@ -100,7 +110,7 @@ class Recovery(Layer):
 
     def _signatures(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         matching = self.ground.patterns(topic, attributes)
-        return tuple([each.signature for each in matching if self.params(each.topic).method != "none"])
+        return tuple([each.signature for each in matching if self.params(each.topic).method not in UNCOUNTED])
 
     # -- events -----------------------------------------------------------------------------------------------
 
@@ -114,6 +124,10 @@ class Recovery(Layer):
                 self.heard(one, via, wanted)
             return
         if not tags:
+            if self.exchange.applies(event.topic):
+                if self.again_from is not None:
+                    self.out.note("recover", event=event.id, peer=self.again_from, topic=event.topic)
+                self.exchange.heard(carried, wanted or via == self.node.me)
             return
         further = len(carried.more)
         noticing, event_id = self.noticing, event.id

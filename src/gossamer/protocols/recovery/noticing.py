@@ -77,10 +77,11 @@ class Noticing:
             source.claimed.pop(signature, None)
 
     def asked_since(self, pattern: Pattern) -> int:
-        """Since when our users read what matches this pattern."""
+        """Since when our users read what matches this pattern; if none does, it is for others, and for as long as it is
+        there."""
         includes = self.node.hierarchy.includes
         times = [self.since_us[sig] for sig, mine in self.local.items() if includes(mine.topic, pattern.topic)]
-        return min(times, default=self.node.now_us)
+        return min(times, default=0)
 
     def meet(self, publisher: Peer, incarnation: int) -> Source:
         """A publisher heard of for the first time, in this life of it."""

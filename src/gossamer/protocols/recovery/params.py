@@ -7,7 +7,7 @@ from msgspec import Struct
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
 
-Method: TypeAlias = Literal["none", "push", "subscriber-pull", "publisher-pull", "combined"]
+Method: TypeAlias = Literal["none", "push", "subscriber-pull", "publisher-pull", "combined", "exchange"]
 Eviction: TypeAlias = Literal["fifo", "random", "subscriber-first"]
 
 CACHE_MAX = 1 << 24
@@ -21,7 +21,8 @@ class Params(Struct, frozen=True, kw_only=True):
     method: Method = "combined"
     """Who starts: `push`, whoever has events tells which (finds what nobody noticed, costs as much when nothing is
     lost); `subscriber-pull`, whoever misses some asks subscribers (silent without loss, needs others who want the
-    same); `publisher-pull`, asks back along the way events came; `combined`, one or the other pull; `none`."""
+    same); `publisher-pull`, asks back along the way events came; `combined`, one or the other pull; `exchange`,
+    where events are matched on their way and no gaps show: whoever holds events tells those that want them; `none`."""
     interval_us: int = 30_000
     "T: time between two rounds of one node. Shorter: quicker recovery out of smaller caches, more gossip."
     forward: float = 0.9

@@ -77,6 +77,7 @@ class EpidemicSetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         yield stormy and in_bursts, "loss comes in bursts or in storms, not both: leave out burst or loss_period_s"
         yield in_bursts and self.loss > 0.5, "bursts are for a loss of at most 0.5"
         yield self.latency_us < 1, "latency_us must be at least 1"
+        yield self.recovery.method == "exchange", "exchange is for hpmcast: dispatchers know patterns, choose another"
         yield min(self.loss_period_s, self.reconfigure_every_s, self.repair_s) < 0, "times must not be negative"
         at_once = self.reconfigure_every_s > 0 and round(self.repair_s * SECOND_US) < 1
         yield at_once, "repair_s must be more than 0: a link vanishes before another takes its place"

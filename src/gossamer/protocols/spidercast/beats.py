@@ -76,21 +76,27 @@ class Beats(Layer):
         self.out.send([peer], Beat(greedy, random, known.word, self.links.wants.packed if tell else None))
 
     def on_beat(self, peer: Peer, beat: Beat) -> None:
-        wants = None if beat.wants is None else Wants.read(beat.wants)
-        if beat.wants is not None and wants is None:
-            self.links.reject(peer)
-            return
         for task, standing in zip(self.links.tasks, (beat.greedy, beat.random)):
             self.hear(peer, task, standing)
         if not self.links.linked(peer):
             return
         self.unanswered.heard(peer)
-        if wants is not None:
-            self.links.rethink(peer, wants)
+        if beat.wants is not None:
+            self.read(peer, beat.wants)
         if beat.known == self.links.wants.word:
             self.ignorant.pop(peer, None)
         else:
             self.ignorant[peer] = None
+
+    def read(self, peer: Peer, packed: bytes) -> None:
+        """A neighbour wants something else. One that changes its mind too often is not read: it says so again."""
+        if not self.links.may_ask(peer):
+            return
+        wants = Wants.read(packed)
+        if wants is None:
+            self.links.reject(peer)
+        else:
+            self.links.rethink(peer, wants)
 
     def hear(self, peer: Peer, task: Task, standing: Standing) -> None:
         link = task.neighbours.get(peer)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from gossamer.core.ids import Peer
 from gossamer.core.roles import InterestView
 from gossamer.core.stack import Handler, Layer, Stack
-from gossamer.parts.bucket import Buckets
+from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.parts.wants import Chain, Wants
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.links import Links
@@ -24,6 +24,15 @@ BOARDS_MAX = 256
 "Boards a node keeps for each task; the one used longest ago gives way."
 SEEKS_PER_S, SEEKS_BURST = 100, 1000
 "Requests of one peer that are heard, its own and those it passes on: a node may look for hundreds of topics at once."
+FOUND_BYTES = 16_384
+"Of wants in one answer; those of the last one named may exceed it."
+ANSWERED_PER_S, ANSWERED_BURST = 50_000, 500_000
+"""Bytes of answers to one node. A short question has a long answer, and anybody may ask in the name of another; what
+others pass on has a bucket of its own."""
+READ_PER_S, READ_BURST = 200_000, 2_000_000
+"Bytes of answers of one peer that are read."
+OVERHEAD = 64
+"Bytes of an answer beside wants, about."
 ROOT_WORD = 0
 
 
@@ -41,6 +50,8 @@ class Homes(Layer):
         self.view = view
         self.boards: tuple[dict[int, dict[Peer, Wants]], ...] = ({}, {})
         self.seeks = Buckets(SEEKS_PER_S, SEEKS_BURST)
+        self.answered = Buckets(ANSWERED_PER_S, ANSWERED_BURST)
+        self.reading = Buckets(READ_PER_S, READ_BURST)
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -54,11 +65,12 @@ class Homes(Layer):
     # -- asking -------------------------------------------------------------------------------------------------
 
     def seek(self, task: Task, entries: Mapping[Peer, Wants]) -> None:
-        """Asks for whatever this task needs and nobody it knows wants, if it is time to."""
+        """Asks for whatever this task needs and nobody it knows wants, if it is time to. Not for topics below this
+        node's own: those who want them ask themselves, at the homes of all topics above."""
         attempts = min(task.attempts, rules.SEEKS - 1) if self.links.params.patient else task.attempts
         if not rules.seeks(attempts, self.links.turn, task.seek_due):
             return
-        sought = task.unknown(entries)
+        sought = [need for need in task.unknown(entries) if self.links.wants.names(need)]
         if sought:
             task.attempts = attempts + 1
             task.seek_due = rules.seek_next(task.attempts, self.links.turn)
@@ -80,17 +92,17 @@ class Homes(Layer):
             return
         hop = self.view.towards_home(seek.topic) if seek.hops < HOPS_MAX else None
         if hop is None or hop == peer:
-            self.serve(seek)
+            self.serve(seek, peer)
         else:
             self.out.send([hop], replace(seek, hops=seek.hops + 1))
 
     def on_to_self(self, timer: ToSelf) -> None:
         if isinstance(timer.message, Seek):
-            self.serve(timer.message)
+            self.serve(timer.message, self.node.me)
         else:
             self.on_found(self.node.me, timer.message)
 
-    def serve(self, seek: Seek) -> None:
+    def serve(self, seek: Seek, via: Peer) -> None:
         """Names those who want it, and remembers who asks."""
         wants = Wants.read(seek.wants)
         if wants is None:
@@ -102,15 +114,21 @@ class Homes(Layer):
         if len(boards) > BOARDS_MAX:
             del boards[next(iter(boards))]
         board.pop(seek.seeker, None)
-        self.answer(seek, self.others(seek, wants, board))
+        self.answer(seek, self.others(seek, wants, board), via)
         board[seek.seeker] = wants
         if len(board) > rules.BOARD_MAX:
             del board[next(iter(board))]
 
     def others(self, seek: Seek, wants: Wants, board: dict[Peer, Wants]) -> tuple[Other, ...]:
-        found = [Other(peer, theirs.packed) for peer, theirs in reversed(board.items()) if theirs.touches(wants)]
+        named = [(peer, theirs) for peer, theirs in reversed(board.items()) if theirs.touches(wants)]
         if seek.seeker != self.node.me and self.wants(seek.topic, wants):
-            found.append(Other(self.node.me, self.links.wants.packed))
+            named.append((self.node.me, self.links.wants))
+        found: list[Other] = []
+        size = 0
+        for peer, theirs in named:
+            if size < FOUND_BYTES:
+                found.append(Other(peer, theirs.packed))
+                size += len(theirs.packed)
         return tuple(found)
 
     def wants(self, word: int, seeker: Wants) -> bool:
@@ -122,17 +140,20 @@ class Homes(Layer):
             or any(mine.covers(chain) for chain in seeker.chains if chain and chain[-1] == word)
         )
 
-    def answer(self, seek: Seek, others: tuple[Other, ...]) -> None:
+    def answer(self, seek: Seek, others: tuple[Other, ...], via: Peer) -> None:
         found = Found(seek.task, seek.topic, others)
         if seek.seeker == self.node.me:
             self.out.timer(1, ToSelf(found))
-        else:
+        elif self.answered.take(first_hand(seek.seeker, via), self.node.now_us, bytes_of(found)):
             self.out.send([seek.seeker], found)
 
     def on_found(self, peer: Peer, found: Found) -> None:
         """A hint: whoever is named is asked, and may refuse."""
         task = self.links.tasks[found.task]
         if not task.attempts:
+            return
+        if not self.reading.take(peer, self.node.now_us, bytes_of(found)):
+            self.out.note("reject", peer=peer, detail="too many requests")
             return
         for other in found.others:
             wants = Wants.read(other.wants)
@@ -146,3 +167,7 @@ class Homes(Layer):
 def words(chains: Iterable[Chain]) -> list[int]:
     """What stands for these topics and for those above them, each once."""
     return [*dict.fromkeys(word for chain in chains for word in reversed(chain or (ROOT_WORD,)))]
+
+
+def bytes_of(found: Found) -> int:
+    return OVERHEAD + sum(OVERHEAD + len(other.wants) for other in found.others)

@@ -7,6 +7,7 @@ topic wants what it includes. `links.py` has the links, `task.py` the choice of 
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from msgspec import Struct
 
@@ -95,6 +96,8 @@ class Spidercast(Layer):
         if wants != self.links.wants:
             self.links.wants = wants
             self.review()
+            for task in self.links.tasks:
+                task.seek_anew()
             self.beats.tell()
             self.wake()
 
@@ -102,11 +105,11 @@ class Spidercast(Layer):
         """Which topics are to be covered: one's own, then those below them that others are interested in."""
         mine = self.links.wants
         self.seen = self.view.changes
-        others = [*self.view.entries().values(), *self.links.neighbours().values()]
-        below = dict.fromkeys(chain for wants in others for chain in mine.below(wants))
+        others = {**self.view.entries(), **self.links.neighbours()}
+        below = in_turn([mine.below(wants) for wants in others.values()], self.params.below_max)
         own = [self.chain(topic) for topic in self.node.interest.mine()]
         told = [chain for chain in own if mine.covers(chain)]
-        self.links.need((*told, *sorted(below)[: self.params.below_max]))
+        self.links.need((*told, *sorted(below)))
 
     def wants_changed(self, peer: Peer) -> None:
         self.seen = -1
@@ -190,3 +193,9 @@ class Spidercast(Layer):
             return linked > 0
         known = self.view.entries().items()
         return not any(peer not in neighbours and wants.covers(chain) for peer, wants in known)
+
+
+def in_turn(named: Sequence[Sequence[Chain]], most: int) -> list[Chain]:
+    """One topic of each peer, then another one of each, until there are enough: whoever names very many leaves room for
+    those of all others."""
+    return [*dict.fromkeys(chain for turn in zip_longest(*named) for chain in turn if chain is not None)][:most]

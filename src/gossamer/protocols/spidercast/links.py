@@ -20,7 +20,7 @@ from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.task import Task
 
 ASKED_PER_S, ASKED_BURST = 20, 100
-"Requests of one peer that are heard: each makes this node read what it wants."
+"Requests and answers of one peer that are heard: each makes this node read what somebody wants."
 
 
 class Links(Layer):
@@ -212,7 +212,7 @@ class Links(Layer):
     def on_redirect(self, peer: Peer, redirect: Redirect) -> None:
         """Believed of whoever was asked, and only as a hint."""
         task = self.tasks[redirect.task]
-        if peer not in task.quarantine:
+        if peer not in task.quarantine or not self.may_ask(peer):
             return
         task.shun(peer, self.turn)
         wants = Wants.read(redirect.wants)
@@ -245,13 +245,18 @@ class Links(Layer):
         """What the sender wants, if it is to be heard."""
         if peer == self.node.me:
             return None
-        if not self.asked.take(peer, self.node.now_us):
-            self.out.note("reject", peer=peer, detail="too many requests")
+        if not self.may_ask(peer):
             return None
         wants = Wants.read(message.wants)
         if wants is None:
             self.reject(peer)
         return wants
+
+    def may_ask(self, peer: Peer) -> bool:
+        if self.asked.take(peer, self.node.now_us):
+            return True
+        self.out.note("reject", peer=peer, detail="too many requests")
+        return False
 
     def reject(self, peer: Peer) -> None:
         self.out.note("reject", peer=peer, detail="not what a node could want")

@@ -96,7 +96,6 @@ class Task:
         self.cover = [0] * len(needs)
         for neighbour in self.neighbours.values():
             self._count(neighbour)
-        self.attempts = self.seek_due = 0
 
     def _count(self, neighbour: Neighbour) -> None:
         neighbour.covered = tuple(i for i, need in enumerate(self.needs) if neighbour.wants.covers(need))
@@ -172,6 +171,11 @@ class Task:
 
     def free(self, peer: Peer) -> bool:
         return peer not in self.neighbours and peer not in self.quarantine
+
+    def seek_anew(self) -> None:
+        """This node wants something else: homes are asked at once. What others want, who may change it every moment, is
+        no reason to."""
+        self.attempts = self.seek_due = 0
 
     def unknown(self, entries: Mapping[Peer, Wants]) -> list[Chain]:
         """Needs that are not covered well enough, and that nobody wants of whom this node knows."""

@@ -1,0 +1,103 @@
+"""How a newcomer finds its place: whoever it knows passes it on to the lowest delegates known of it, they do the same,
+until its neighbours have it; these send it their views (4.2.1). Where nobody lives there yet, whoever knows that does.
+"""
+
+from gossamer.core.draws import distinct
+from gossamer.core.ids import Peer
+from gossamer.core.stack import Stack
+from gossamer.parts.bucket import first_hand
+from gossamer.protocols.hpmcast.addresses import Address, branch
+from gossamer.protocols.hpmcast.comparing import EXPECTED_US, Comparing
+from gossamer.protocols.hpmcast.judging import is_sound
+from gossamer.protocols.hpmcast.messages import LEVELS_MAX, Join
+from gossamer.protocols.hpmcast.tables import Tables
+from gossamer.protocols.hpmcast.watching import Watch
+
+ASKED = 2
+"Peers a newcomer asks at a time."
+DETOURS = 3
+"Requests in vain after which whoever is asked answers itself: those it would send on to may be dead."
+GREETED_MAX = 256
+"Strangers that are not greeted again for a while."
+SEEDS_MAX = 64
+"Peers to begin with that are remembered."
+VISITORS_MAX = 16
+"Newcomers that are."
+
+
+class Joining:
+    """One participant's: as a newcomer, and for others."""
+
+    def __init__(self, node: Stack, tables: Tables, watch: Watch, comparing: Comparing) -> None:
+        self.node, self.tables, self.watch, self.comparing = node, tables, watch, comparing
+        self.seeds: dict[Peer, None] = {}
+        "Peers this node began with."
+        self.visitors: dict[Peer, None] = {}
+        "Those who looked for a place here: whoever was first has nobody else to turn to."
+        self.greeted: dict[Peer, int] = {}
+        "Until when each is not greeted again."
+        self.tries = 0
+
+    def know(self, contacts: tuple[Peer, ...]) -> None:
+        for peer in contacts:
+            if peer != self.node.me:
+                self.seeds.pop(peer, None)
+                self.seeds[peer] = None
+        while len(self.seeds) > SEEDS_MAX:
+            del self.seeds[next(iter(self.seeds))]
+
+    def ask(self) -> None:
+        """Asks some of those this node began with for a place."""
+        known = [*self.seeds]
+        for i in distinct(self.comparing.fresh_key(), len(known), ASKED):
+            self.request(known[i])
+        self.tries += 1
+
+    def greet(self, peer: Peer) -> None:
+        """Somebody who should know us, and perhaps does not, or whom we lost."""
+        now_us = self.node.now_us
+        if peer != self.node.me and self.greeted.get(peer, -1) < now_us:
+            self.greeted.pop(peer, None)
+            self.greeted[peer] = now_us + EXPECTED_US
+            if len(self.greeted) > GREETED_MAX:
+                del self.greeted[next(iter(self.greeted))]
+            self.request(peer)
+
+    def request(self, peer: Peer) -> None:
+        self.comparing.open_until_us = self.node.now_us + EXPECTED_US
+        self.node.out.send([peer], Join(self.tables.own.row, self.tries))
+
+    def on_join(self, peer: Peer, join: Join) -> None:
+        row, tables = join.row, self.tables
+        who, address = row.author, row.about
+        if who == self.node.me or not self.comparing.heeds(peer, first_hand(who, peer)):
+            return
+        away = self.comparing.distance_to(address)
+        if away > tables.levels or not is_sound(row, tables, self.node.now_us) or not row.count:
+            self.node.out.note("reject", peer=peer, detail="bad message")
+            return
+        if away == 1:
+            self.comparing.hear_row(peer, row, 0)
+            if who == peer:
+                self.watch.heard(who, self.node.now_us)
+        elif told := self.lowest(address, away, join, peer):
+            self.node.out.send(told, Join(row, join.tries, join.hops + 1))
+            return
+        self.visitors[who] = None
+        if len(self.visitors) > VISITORS_MAX:
+            del self.visitors[next(iter(self.visitors))]
+        self.comparing.tell(who, [known for known in tables.shared(away) if self.comparing.is_told(known)])
+
+    def far(self) -> list[Peer]:
+        """Peers that were known once, and are in no view."""
+        known = self.tables.peers()
+        return [peer for peer in {**self.seeds, **self.visitors, **self.watch.lost} if peer not in known]
+
+    def lowest(self, address: Address, away: int, join: Join, peer: Peer) -> list[Peer]:
+        """The lowest delegates known of an address, if there is a point in asking them."""
+        if join.tries >= DETOURS or join.hops >= min(2 * self.tables.levels, LEVELS_MAX):
+            return []
+        below = branch(address, away - 1)
+        line = next((known for known in self.tables.lines(away) if known.row.about == below), None)
+        standing = () if line is None else line.peers
+        return [each for each in standing if each not in (peer, join.row.author, self.node.me)]
