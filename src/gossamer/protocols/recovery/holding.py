@@ -105,6 +105,11 @@ class Holding:
                     break
         return found[::-1]
 
+    def age_us(self, event_id: EventId) -> int:
+        """How long ago a cached event came."""
+        held = self.cache.get(event_id)
+        return 0 if held is None else max(0, self.node.now_us - held.came_us)
+
     def newest(self, signature: int) -> EventId | None:
         """The cached event of a pattern that came last."""
         return next((event_id for event_id, _ in self.cache.backwards(signature)), None)
