@@ -37,9 +37,11 @@ from gossamer.protocols import CATALOGUE, Catalogue, Protocol
 from gossamer.protocols.assemble import (
     DISPATCH_MESSAGES,
     DYNAMIC_MESSAGES,
+    HPMCAST_MESSAGES,
     SPIDERCAST_MESSAGES,
     dispatch_node,
     dynamic_node,
+    hpmcast_node,
     spidercast_node,
 )
 from gossamer.protocols.recovery.params import Params as RecoveryParams
@@ -349,7 +351,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_message_is_heard_by_some_node(name: str) -> None:
-    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES}
+    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES, *HPMCAST_MESSAGES}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
@@ -403,6 +405,14 @@ def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Stru
 def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     node = spidercast_node(ME, 1, recovery=RecoveryParams.live())
     hears_anything(node, Codec(SPIDERCAST_MESSAGES), heard, subscribed)
+
+
+@SHOWN
+@given(st.lists(st.tuples(PEERS, any_of(HPMCAST_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+def test_a_participant_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
+    recovery = RecoveryParams(method="exchange", answers_per_s=1000)
+    node = hpmcast_node(ME, 1, (1, 1), (8, 8), recovery=recovery)
+    hears_anything(node, Codec(HPMCAST_MESSAGES), heard, subscribed)
 
 
 @pytest.mark.parametrize("name", SPREADS)

@@ -3,7 +3,7 @@
 This is gossip-pull, and where it is free both sides learn: the answer to a digest also names what its sender lacks.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain, repeat
 
 from gossamer.core.draws import VIEWS, distinct, fold
@@ -57,7 +57,7 @@ class Comparing:
         if len(self.expected) > EXPECTED_MAX:
             del self.expected[next(iter(self.expected))]
 
-    def heeds(self, peer: Peer, whose: int) -> bool:
+    def heeds(self, peer: Peer, whose: Hashable) -> bool:
         """Whether one more request is heard."""
         if self.requests.take(whose, self.node.now_us):
             return True

@@ -72,6 +72,8 @@ class Joining:
         who, address = row.author, row.about
         if who == self.node.me or not self.comparing.heeds(peer, first_hand(who, peer)):
             return
+        if who != peer and not self.comparing.heeds(peer, ("passed on by", peer)):
+            return  # whoever makes up newcomers would have us write to them all
         away = self.comparing.distance_to(address)
         if away > tables.levels or not is_sound(row, tables, self.node.now_us) or not row.count:
             self.node.out.note("reject", peer=peer, detail="bad message")

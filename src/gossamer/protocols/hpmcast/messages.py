@@ -29,7 +29,7 @@ Level: TypeAlias = Annotated[int, Meta(ge=1, le=LEVELS_MAX)]
 Rounds: TypeAlias = Annotated[int, Meta(ge=0, le=2**31)]
 Padding: TypeAlias = Annotated[int, Meta(ge=0, le=2**30)]
 Digit: TypeAlias = Annotated[int, Meta(ge=0, le=2**32)]
-Digits: TypeAlias = Annotated[tuple[Digit, ...], Meta(min_length=1, max_length=LEVELS_MAX)]
+Digits: TypeAlias = Annotated[tuple[Digit, ...], Meta(max_length=LEVELS_MAX)]
 Age: TypeAlias = Annotated[int, Meta(ge=0, le=AGE_MS_MAX)]
 
 
@@ -64,7 +64,7 @@ class Row(Struct, frozen=True, array_like=True):
     "Who made this row: the participant itself, or one of the delegates."
     stamp: Count
     "When, by its author's clock in microseconds: the later of two counts."
-    delegates: Annotated[tuple[Seat, ...], Meta(min_length=1, max_length=SEATS_MAX)]
+    delegates: Annotated[tuple[Seat, ...], Meta(max_length=SEATS_MAX)]
     interest: Annotated[tuple[Pattern, ...], Meta(max_length=PATTERNS_MAX)]
     "What anybody in it wants, or more."
     count: Count

@@ -18,7 +18,9 @@ from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.hpmcast.wanting import Interest, wanted
 
 LINES_MAX = 4096
-"Rows of one table. Addresses bound it too, but for those that several claim to have."
+"Rows of one table; mostly there are fewer addresses."
+CLAIMS_MAX = 2
+"Participants that say they live at the same address: a mistake should be seen, a crowd should not get in."
 
 
 class Known:
@@ -155,8 +157,9 @@ class Tables:
             yield from self.told(level)
 
     def has_room(self, row: Row) -> bool:
-        level = self.level_of(row.about)
-        return sum(1 for _ in self.told(level)) < LINES_MAX
+        """Whether there is a place for somebody new."""
+        told = [known.row.about for known in self.told(self.level_of(row.about))]
+        return len(told) < LINES_MAX and told.count(row.about) < CLAIMS_MAX - (row.about == self.address)
 
     def take(self, row: Row, heard_us: int) -> None:
         """Takes in a row that is later than what was known."""

@@ -1,0 +1,167 @@
+"""Whatever others in a hierarchy say: a participant never raises, never grows beyond its bounds, never multiplies."""
+
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from gossamer.core.draws import draw, fold
+from gossamer.core.ids import Peer
+from gossamer.core.machine import SECOND_US, Effect, Fired, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.patterns import Pattern
+from gossamer.protocols.assemble import HPMCAST_MESSAGES, hpmcast_node
+from gossamer.protocols.hpmcast import comparing, joining, tables, watching
+from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.messages import MARKS_MAX, Digest, Join, Mark, Ping, Row, Seat, Tell
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.recovery.params import Params as Recovery
+from gossamer.wire.codec import Codec
+from protocols.saying import ME, PEERS, any_of
+
+CODEC = Codec(HPMCAST_MESSAGES)
+BRANCHING = (3, 3, 512)
+SENDS_MAX = 200
+"Messages one given may cause."
+
+
+class Victim:
+    """A participant at 1.1.1, and everything that is asked of it afterwards."""
+
+    def __init__(self) -> None:
+        recovery = Recovery(method="exchange", answers_per_s=100)
+        self.node = hpmcast_node(ME, 1, (1, 1, 1), BRANCHING, params=Params(direct=2), recovery=recovery)
+        self.now_us = SECOND_US
+        self.waiting: list[tuple[int, Struct]] = []
+        self.take(Started((1, 2, 3)))
+        self.take(Subscribe(".d", "p > 1"))
+
+    def take(self, given: Any) -> list[Effect]:
+        effects = self.node.step(given, self.now_us)
+        self.waiting += [(self.now_us + e.after_us, e.timer) for e in effects if type(e) is SetTimer]
+        assert sum(len(effect.peers) for effect in effects if type(effect) is Send) <= SENDS_MAX, given
+        assert not any(ME in effect.peers for effect in effects if type(effect) is Send), given
+        for effect in effects:
+            if type(effect) is Send:
+                CODEC.decode(CODEC.encode(effect.message))
+        return effects
+
+    def hear(self, peer: Peer, message: Struct) -> list[Effect]:
+        return self.take(Received(peer, CODEC.decode(CODEC.encode(message))))
+
+    def wait(self, us: int) -> None:
+        self.now_us += us
+        due = [each for each in self.waiting if each[0] <= self.now_us]
+        self.waiting = [each for each in self.waiting if each[0] > self.now_us]
+        for _, timer in due:
+            self.take(Fired(timer))
+
+    def check(self) -> None:
+        assert isinstance(self.node.spread, Hpmcast)
+        members = self.node.spread.members
+        views, compared, asked, watch = members.tables, members.comparing, members.joining, members.watch
+        assert max(len(views.members), len(views.others)) <= tables.LINES_MAX
+        assert ME not in views.members
+        assert all(views.belongs(about) for about in views.others)
+        for level in (1, 2, 3):
+            lines = views.lines(level)
+            assert [line.place for line in lines] == sorted(line.place for line in lines)
+            assert all(1 <= len(line.peers) <= 3 for line in lines)
+        assert {*watch.direct_us, *watch.unanswered.asks} <= {*views.members}
+        assert len(watch.lost) <= watching.LOST_MAX
+        assert len(compared.expected) <= comparing.EXPECTED_MAX
+        assert len(asked.greeted) <= joining.GREETED_MAX
+        assert max(len(asked.seeds), len(asked.visitors)) <= joining.SEEDS_MAX
+        assert len(self.waiting) <= 40, "timers pile up"
+
+
+DIGITS = st.lists(st.integers(0, 3), min_size=1, max_size=4).map(tuple) | st.just((1, 1, 0)) | st.just((1, 1, 1))
+LIKELY = st.sampled_from([(0,), (1,), (1, 0), (1, 1), (1, 1, 0), (1, 1, 2), (2, 0, 0)])
+SEATS = st.builds(Seat, DIGITS, st.integers(0, 20), st.integers(0, 3))
+STAMPS = st.integers(0, 3 * SECOND_US) | st.integers(0, 2**63 - 1)
+INTERESTS = st.sampled_from([(), (Pattern(".d"),), (Pattern(".d", "p > 4"), Pattern(".x")), (Pattern(".d", "p >"),)])
+
+
+def sane(about: tuple[int, ...], peer: Peer, stamp: int, interest: tuple[Pattern, ...], count: int) -> Row:
+    """A row that may well be believed."""
+    return Row(about, peer, stamp, (Seat((*about, *[peer % 3] * (3 - len(about))), peer),), interest, count)
+
+
+ROWS = st.one_of(
+    st.builds(sane, LIKELY, st.integers(0, 20), STAMPS, INTERESTS, st.integers(0, 1)),
+    st.builds(Row, DIGITS, st.integers(0, 20), STAMPS, st.lists(SEATS, max_size=4).map(tuple), INTERESTS, STAMPS),
+)
+MARKS = st.builds(Mark, LIKELY | DIGITS, st.integers(0, 20), STAMPS, st.integers(0, 2**31))
+TALK = st.one_of(
+    st.builds(Tell, st.lists(ROWS, max_size=5).map(tuple), st.lists(st.integers(0, 2**31), max_size=5).map(tuple)),
+    st.builds(Digest, DIGITS, st.lists(MARKS, max_size=8).map(tuple), st.booleans(), st.booleans()),
+    st.builds(Join, ROWS, st.integers(0, 9), st.integers(0, 60)),
+    st.just(Ping()),
+    any_of(HPMCAST_MESSAGES),
+)
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 20).filter(lambda peer: peer != ME) | PEERS, TALK, st.integers(0, 2 * SECOND_US)),
+        min_size=10,
+        max_size=40,
+    )
+)
+def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Peer, Struct, int]]) -> None:
+    victim = Victim()
+    for peer, message, pause_us in history:
+        victim.hear(peer, message)
+        victim.wait(pause_us)
+        victim.check()
+
+
+def test_a_crowd_that_joins_and_greets_leaves_memory_as_it_was() -> None:
+    victim = Victim()
+    for number in range(6000):
+        key = fold(7, number)
+        peer = 1000 + draw(key, 0) % 100_000
+        row = sane((1, 1, 0), peer, 5, (Pattern(f".made.up.{number}"),), 1)
+        victim.hear(peer, (Join(row, 0), Ping(), Digest((1, 1, 0), (), True, True))[number % 3])
+        if number % 50 == 0:
+            victim.wait(20_000)
+    victim.check()
+    assert len(victim.node.spread.members.tables.members) <= 2  # type: ignore[attr-defined]
+
+
+def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
+    """The answer to an empty digest is all we know: a peer gets two megabytes at once, and 200 KB a second."""
+    victim = Victim()
+    members = victim.node.spread.members  # type: ignore[attr-defined]
+    victim.node.now_us = victim.now_us
+    for peer in range(100, 400):
+        text = f'name == "{"x" * 4000}{peer}"'
+        members.comparing.expect(peer)
+        victim.hear(peer, Tell((sane((1, 1, peer), peer, 5, (Pattern(".d", text),), 1),)))
+    assert len(members.tables.members) == 300
+    bytes_out = 0
+    for _ in range(100):
+        for effect in victim.hear(50, Digest((1, 1, 2), (), True, False)):
+            if type(effect) is Send:
+                bytes_out += len(CODEC.encode(effect.message))
+    assert 1_000_000 < bytes_out < 3_000_000
+
+
+def test_a_digest_of_the_greatest_length_is_answered_in_messages_that_are_not_too_long() -> None:
+    victim = Victim()
+    marks = tuple(Mark((1, 1, 0), peer, 5) for peer in range(100, 100 + MARKS_MAX))
+    effects = victim.hear(50, Digest((1, 1, 2), marks, True, True))
+    assert all(len(CODEC.encode(effect.message)) < 200_000 for effect in effects if type(effect) is Send)
+
+
+def test_nobody_outside_can_take_the_delegates_of_a_subsystem_away() -> None:
+    """Who does not live there cannot be an author; who claims to live there says so in its seat, under its seal."""
+    victim = Victim()
+    views = victim.node.spread.members.tables  # type: ignore[attr-defined]
+    victim.node.spread.members.comparing.expect(9)  # type: ignore[attr-defined]
+    victim.hear(9, Tell((sane((0,), 4, 5, (), 1),)))
+    assert views.lines(3)[0].peers == (4,)
+    stolen = Row((0,), 9, 99, (Seat((1, 0, 0), 9),), (), 1)
+    victim.hear(9, Tell((stolen,)))
+    assert views.lines(3)[0].peers == (4,)
