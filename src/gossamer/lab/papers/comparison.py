@@ -77,8 +77,8 @@ def whole_events(book: Book) -> Claim:
     cheaper = all(above(other, one) for one in whole for other in digests.values())
     ours, paper = (kilobytes(line) for line in digests.values())
     why = (
-        f"With 5 % loss and crashes, events of {PAYLOAD} bytes, four a second. Reproduced if both forms of hpmcast cost "
-        "more bytes per delivery than a tree with either recovery, intervals apart; differs if less than with either. "
+        f"With 5 % loss and crashes, events of {PAYLOAD} bytes, four a second. Reproduced if both forms of hpmcast "
+        "cost more bytes per delivery than a tree with either recovery, intervals apart; differs if less than both. "
         f"Pulls as in the paper bring a tree to {repaired['dispatch + pulls']}: with few events of each publisher and "
         f"pattern hardly a gap shows, so they have little to send. With push and tails it gets "
         f"{repaired['dispatch + recovery']}, for digests at all times, whatever is published. {turning_point(book)}"
