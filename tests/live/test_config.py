@@ -13,7 +13,8 @@ from msgspec import structs
 
 import gossamer
 from gossamer.core.errors import Misuse, SpecError
-from gossamer.live.config import BY_TOPIC, RELOADABLE, RELOADABLE_FIELDS, TABLES, Config, changes, load, read
+from gossamer.live.config import BY_TOPIC, TABLES, Config, load, read
+from gossamer.live.config_changes import RELOADABLE, RELOADABLE_FIELDS, changes
 from gossamer.live.config_reading import NOT_SETTINGS, value_of
 from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
 from gossamer.protocols.camcast.params import Params

@@ -6,7 +6,9 @@ ENTRY = "likeness"
 SOURCES = ()
 
 
-def likeness(starts: Any, topics: Any, firsts: Any, members: Any, asked: Any, shared: Any, best: Any, each: Any) -> None:
+def likeness(
+    starts: Any, topics: Any, firsts: Any, members: Any, asked: Any, shared: Any, best: Any, each: Any
+) -> None:
     """For each node asked about, the mean share, in per cent, of topics it has in common with the so many nodes most
     like it, as many as `best` has room for. members[firsts[t]:firsts[t + 1]] want topic t; `shared` comes in as zeros.
     """
