@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Where several processes share the tests: those of one file stay together, for what they set up once, and so do all
-    that need Spark, for their one session."""
+    """Where several processes share the tests: those of one file stay together, for what they set up once, and so do
+    all that need Spark, for their one session."""
     for item in items:
         needs_spark = "spark" in getattr(item, "fixturenames", ()) or item.get_closest_marker("spark") is not None
         item.add_marker(pytest.mark.xdist_group("spark" if needs_spark else item.nodeid.partition("::")[0]))

@@ -155,7 +155,7 @@ def test_what_could_not_have_been_made_as_rows_are_is_rejected(row: Row, why: st
     me = One()
     before = [me.view(level) for level in (1, 2, 3)]
     me.expect(77)
-    assert details(me.hear(77, Tell((row,)))) == ["bad message"], why
+    assert details(me.hear(77, Tell((row,)))) == ["bad row"], why
     assert [me.view(level) for level in (1, 2, 3)] == before
 
 
@@ -309,7 +309,7 @@ def test_where_nobody_lives_or_answers_the_one_asked_answers_itself(join: Join) 
 
 @pytest.mark.parametrize("row", [one(22, count=0), many((1, 2), 25), Row((1, 1, 2), 22, 5, (seat(20),), (), 1)])
 def test_nobody_joins_with_what_is_no_row_of_its_own(row: Row) -> None:
-    assert details(One().hear(9, Join(row, 0))) == ["bad message"]
+    assert details(One().hear(9, Join(row, 0))) == ["bad row"]
 
 
 # -- leaving and dying ------------------------------------------------------------------------------------------------

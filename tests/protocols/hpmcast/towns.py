@@ -33,10 +33,14 @@ class Seeing(Watcher):
         self.parasites: list[Note] = []
         self.rejects: list[tuple[Peer, Note]] = []
         self.sent_kinds: dict[type, int] = {}
+        self.set_out: set[EventId] = set()
+        "Events of which a copy left their publisher."
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         assert sender != target
         self.sent_kinds[type(message)] = self.sent_kinds.get(type(message), 0) + 1
+        if (carried := getattr(message, "carried", None)) is not None:
+            self.set_out.add(carried.event.id)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         for effect in effects:
@@ -148,10 +152,12 @@ class Town:
         return event.id
 
     def missing(self) -> list[tuple[Peer, EventId]]:
-        """Who wanted it, has been up since then and did not get it."""
+        """Who wanted it, has been up since then and did not get it. What died with its publisher, within a step, nobody
+        could get."""
         return [
             (peer, event)
             for event, due in self.due.items()
+            if event in self.seeing.set_out or event.publisher in self.world.up
             for peer, life in due.items()
             if peer in self.world.up
             and life == self.world.lives[peer]

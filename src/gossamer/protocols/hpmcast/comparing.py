@@ -183,7 +183,7 @@ class Comparing:
         tables, now_us = self.tables, self.node.now_us
         lowest = len(row.about) == tables.levels
         if not tables.belongs(row.about) or not is_sound(row, tables, now_us):
-            self.node.out.note("reject", peer=peer, detail="bad message")
+            self.node.out.note("reject", peer=peer, detail="bad row")
         elif lowest and row.author == self.node.me:
             self.outlive(row)
         elif tables.is_later(row) and age_us <= tables.upkeep.forget_on(tables.level_of(row.about)):

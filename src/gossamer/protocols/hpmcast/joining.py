@@ -76,7 +76,7 @@ class Joining:
             return  # whoever makes up newcomers would have us write to them all
         away = self.comparing.distance_to(address)
         if away > tables.levels or not is_sound(row, tables, self.node.now_us) or not row.count:
-            self.node.out.note("reject", peer=peer, detail="bad message")
+            self.node.out.note("reject", peer=peer, detail="bad row")
             return
         if away == 1:
             self.comparing.hear_row(peer, row, 0)
