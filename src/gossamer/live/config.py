@@ -149,9 +149,8 @@ class Config(Struct, frozen=True, kw_only=True):
                     topic(each)
         if self.spread in BY_CONTENT:
             self._check_community()
-        if self.spread == "hpmcast":
-            self._fit_recovery()
-            self._lives_at()
+        self._fit_recovery()
+        self._lives_at()
         if self.spidercast.view != "full" or self.spidercast.selection == "ring":
             raise Misuse(
                 "spidercast.view and rings are for experiments: interests.view_max says how many nodes are known"
@@ -207,12 +206,14 @@ class Config(Struct, frozen=True, kw_only=True):
         structs.force_setattr(self, "recovery_topics", single)
 
     def _fit_recovery(self) -> None:
-        if self.recovery == RecoveryParams.live():  # nothing else was said
+        if self.spread == "hpmcast" and self.recovery == RecoveryParams.live():  # nothing else was said
             structs.force_setattr(self, "recovery", structs.replace(self.recovery, **EXCHANGING))
         for name, each in {"recovery": self.recovery, **self.recovery_topics}.items():
-            if each.method not in ("exchange", "none"):
-                where = name if name == "recovery" else joined("recovery_topics", name)
+            where = name if name == "recovery" else joined("recovery_topics", name)
+            if self.spread == "hpmcast" and each.method not in ("exchange", "none"):
                 raise Misuse(f'{where}.method must be "exchange" or "none" with hpmcast, which counts no patterns')
+            if self.spread != "hpmcast" and each.method == "exchange":
+                raise Misuse(f"{where}.method: exchange needs a spread that knows what its peers want, hpmcast")
 
     def _lives_at(self) -> Address:
         return self.hpmcast.lives_at((*self.advertise, self.bind)[0]) if self.spread == "hpmcast" else ()
