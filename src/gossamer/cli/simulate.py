@@ -12,6 +12,8 @@ from gossamer.lab.grid import Point, points
 from gossamer.lab.rows import Measure
 from gossamer.lab.studies.communities.story import Story, tell
 from gossamer.lab.studies.communities.tables import Communities
+from gossamer.lab.studies.comparison.metrics import METRICS as OF_COMPARISONS
+from gossamer.lab.studies.comparison.tables import Comparisons
 from gossamer.lab.studies.epidemic.tables import METRICS as OF_RECOVERY
 from gossamer.lab.studies.epidemic.tables import Epidemic
 from gossamer.lab.studies.hierarchy.metrics import METRICS as OF_HIERARCHIES
@@ -22,6 +24,7 @@ from gossamer.lab.trial import run_trials
 
 BAR = 40
 MEANINGS: dict[type[Struct], dict[str, str]] = {
+    Comparisons: OF_COMPARISONS,
     Epidemic: OF_RECOVERY,
     Hierarchies: OF_HIERARCHIES,
     Overlays: OF_OVERLAYS,
@@ -46,7 +49,7 @@ def command(
 ) -> None:
     """One run of an experiment: rounds, who got the event, messages, parasites; of recovery,
     what was found again; of an overlay, its degrees, components and diameters; of hpmcast, what
-    each level bore.
+    each level bore; of several designs compared, what each took.
 
     SPEC is a path to an experiment file or the name of a shipped one (see `gossamer experiments`).
     """

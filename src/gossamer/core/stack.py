@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.core import machine
 from gossamer.core.draws import fold
@@ -154,7 +155,7 @@ class Stack:
                 self._heard(given.peer, message)  # type: ignore[union-attr]
             elif message.carried.more and type(message) in self.one_by_one:
                 for one in message.carried.each():
-                    carrier(given.peer, type(message)(one))  # type: ignore[union-attr]
+                    carrier(given.peer, replace(message, carried=one))  # type: ignore[union-attr]
             else:
                 carrier(given.peer, message)  # type: ignore[union-attr]
         elif kind is machine.Publish:

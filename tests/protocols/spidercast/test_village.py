@@ -1,6 +1,7 @@
 """Overlays of real machines in virtual time: latency, loss, deaths, and interests that change."""
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.draws import distinct, fold
 from gossamer.protocols.spidercast import rules
@@ -74,14 +75,27 @@ def test_who_wants_less_has_fewer_links() -> None:
     assert all(0 not in neighbours for neighbours in village.links(rules.GREEDY).values())
 
 
-def test_those_who_want_a_topic_and_those_who_want_what_includes_it_are_connected() -> None:
+@pytest.mark.parametrize("seed", range(5))
+def test_those_who_want_a_topic_and_those_who_want_what_includes_it_are_connected(seed: int) -> None:
     wide = {who: [".s"] for who in range(8)}
     narrow = {8 + who: [".s.a", ".x"] for who in range(8)}
-    village = Village({**wide, **narrow})
+    village = Village({**wide, **narrow}, seed=seed)
     village.run(8)
     assert village.parts(".s.a") == 1
     assert village.parts(".s") == 1
     assert village.one_sided() == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_two_teams_with_topics_of_their_own_are_connected_in_the_one_they_share(seed: int) -> None:
+    """Each prefers its own, who cover more; links between them are the first that both can do without."""
+    teams = {who: [".all", *(f".team{who % 2}.t{i}" for i in range(5))] for who in range(16)}
+    village = Village(teams, seed=seed)
+    village.run(8)
+    assert (village.parts(".all"), village.one_sided()) == (1, [])
+    shedding = Village(teams, replace(Params.live(), insist=False), seed=seed)
+    shedding.run(8)
+    assert shedding.parts(".all") == 2
 
 
 def test_a_node_alone_with_a_topic_finds_the_second_when_it_comes() -> None:

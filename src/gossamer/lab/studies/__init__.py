@@ -13,14 +13,20 @@ from msgspec import Struct
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.lab.spec import FigureSpec, Head, head_of
 from gossamer.lab.studies.communities.tables import Communities
+from gossamer.lab.studies.comparison.tables import Comparisons
 from gossamer.lab.studies.epidemic.tables import Epidemic
 from gossamer.lab.studies.hierarchy.tables import Hierarchies
 from gossamer.lab.studies.overlay.tables import Overlays
 
-Spec: TypeAlias = Communities | Epidemic | Hierarchies | Overlays
+Spec: TypeAlias = Communities | Comparisons | Epidemic | Hierarchies | Overlays
 "What a file says of one point. Tagged, so that it finds its type again on a Spark worker."
-STUDIES: dict[str, type[Spec]] = {"recovery": Epidemic, "spidercast": Overlays, "hpmcast": Hierarchies}
-"By protocol; every other protocol that spreads events is studied in communities."
+STUDIES: dict[str, type[Spec]] = {
+    "recovery": Epidemic,
+    "spidercast": Overlays,
+    "hpmcast": Hierarchies,
+    "comparison": Comparisons,
+}
+"By protocol, or several of them compared; every other protocol that spreads events is studied in communities."
 
 
 class Study(Protocol):

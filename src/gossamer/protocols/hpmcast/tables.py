@@ -125,8 +125,10 @@ class Tables:
 
     def belongs(self, about: Address) -> bool:
         """Whether it stands in one of our tables."""
-        level = self.level_of(about)
-        return 1 <= level <= self.levels and about[:-1] == branch(self.address, level) and self.is_address(about)
+        size = len(about)
+        return (
+            1 <= size <= self.levels and about[:-1] == self.address[: size - 1] and about[-1] < self.branching[size - 1]
+        )
 
     def is_address(self, about: Address) -> bool:
         return all(digit < radix for digit, radix in zip(about, self.branching))

@@ -160,7 +160,8 @@ class Spidercast(Layer):
                 continue
             wrote = self.links.maintain(task, entries)
             busy |= wrote
-            if not wrote and self.params.rendezvous and rules.wants_more(task.under, task.degree, task.limit):
+            looks = rules.wants_more(task.under, task.degree, task.limit) or task.needs_margin()
+            if not wrote and self.params.rendezvous and looks:
                 self.homes.seek(task, entries)
         return busy
 

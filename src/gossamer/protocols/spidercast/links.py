@@ -76,6 +76,8 @@ class Links(Layer):
             task.target = limit
         if rules.wants_more(under, task.degree, limit):
             return self.connect(task, entries)
+        if task.needs_margin() and self.connect(task, entries):
+            return True
         if rules.wants_fewer(under, task.degree, limit):
             task.target = rules.settled(task.degree, limit)
             return self.part(task)
@@ -176,7 +178,7 @@ class Links(Layer):
         if peer in task.neighbours:
             self.refresh(task, peer, wants, connect)
             self.accept(task, peer)
-        elif task.has_room() and self.suits(task, wants):
+        elif task.has_room_for(wants) and self.suits(task, wants):
             self.add(task, peer, wants, connect)
             self.accept(task, peer)
             task.grow()
@@ -228,7 +230,7 @@ class Links(Layer):
         task = self.tasks[disconnect.task]
         if peer in task.neighbours:
             under = task.under_without(peer)
-            if not rules.parts(task.degree, task.target, under):
+            if not rules.parts(task.degree, task.target, under) or task.is_vital(peer):
                 return
             self.remove(task, peer)
             if under == 0:

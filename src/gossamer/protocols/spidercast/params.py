@@ -40,6 +40,10 @@ class Params(Struct, frozen=True, kw_only=True):
     "Rounds until a candidate that was asked may be asked again."
     patient: bool = False
     "Whether a home that can name nobody is asked on and on, at the longest interval; otherwise a few times."
+    insist: bool = False
+    """Whether connection comes before few links. Random links are kept up to L^max, whoever else covers their topics:
+    shedding takes first those that join groups of unlike interests. A node that has L^max neighbours takes some of
+    Margin for a topic that none of them wants, and parts from nobody who is the only one to want one."""
     round_us: int = SECOND_US // 5
     "Time between two rounds of a node that has something to do. Shorter: sooner covered. Several round trips."
     rest_us: int = SECOND_US
@@ -83,5 +87,6 @@ class Params(Struct, frozen=True, kw_only=True):
     @classmethod
     def live(cls) -> "Params":
         """(3, 1): a random link for each topic joins groups of like interests that greedy links leave apart, those who
-        want a topic and those who want what includes it among them. Rare topics are found at their homes."""
-        return cls(random=1, rendezvous=True, patient=True)
+        want a topic and those who want what includes it among them. Those links are kept. Rare topics are found at
+        their homes, and there is room for them."""
+        return cls(random=1, rendezvous=True, patient=True, insist=True)

@@ -86,7 +86,22 @@ class Task:
         return max(0, self.coverage - self.degree + 1)
 
     def uncovered(self) -> list[Chain]:
-        return [need for need, count in zip(self.needs, self.cover) if count < self.coverage]
+        """Needs to find somebody for; where there is no room left but Margin, those that nobody covers at all."""
+        least = min(1, self.coverage) if self.insists and self.degree >= self.limit else self.coverage
+        return [need for need, count in zip(self.needs, self.cover) if count < least]
+
+    @property
+    def insists(self) -> bool:
+        return self.params.insist and self.by_coverage
+
+    def needs_margin(self) -> bool:
+        """Whether all links are taken, and some need has none of them."""
+        return self.insists and self.degree >= self.limit and self.has_room() and bool(self.uncovered())
+
+    def is_vital(self, peer: Peer) -> bool:
+        """Whether a neighbour is the only one to cover something. There are never more of these than L^max."""
+        covered = self.neighbours[peer].covered
+        return self.insists and self.coverage > 0 and any(self.cover[i] == 1 for i in covered)
 
     # -- neighbours ---------------------------------------------------------------------------------------------
 
@@ -109,6 +124,11 @@ class Task:
     def has_room(self) -> bool:
         """Where K is 0 nobody is looked for, but as many as Margin are welcome."""
         return rules.has_room(self.degree, self.limit, self.params.margin)  # type: ignore[no-any-return]
+
+    def has_room_for(self, wants: Wants) -> bool:
+        """The last place is for whoever covers what nobody does."""
+        reserved = self.needs_margin() and not rules.has_room(self.degree + 1, self.limit, self.params.margin)
+        return self.has_room() and (not reserved or self.gain(wants, self.uncovered()) > 0)
 
     def add(self, peer: Peer, wants: Wants, degree: int, target: int, now_us: int) -> None:
         neighbour = Neighbour(wants, degree, target, (), now_us)
@@ -191,10 +211,12 @@ class Task:
     def surplus(self, key: int) -> Peer | None:
         """The neighbour that is missed least, of those that can do with one less (Fig. 3, DISCONNECTCANDIDATE); None:
         there is none, or it would be missed."""
+        if self.insists and self.number == rules.RANDOM and self.degree <= self.limit:
+            return None
         able = [
             peer
             for peer, neighbour in self.neighbours.items()
-            if rules.has_reached(neighbour.degree, neighbour.target) and not neighbour.asked
+            if rules.has_reached(neighbour.degree, neighbour.target) and not neighbour.asked and not self.is_vital(peer)
         ]
         if not able:
             return None

@@ -1,0 +1,116 @@
+"""The designs that are compared: how a node of each is put together, and what it keeps in its tables."""
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from gossamer.core.ids import Peer
+from gossamer.core.stack import Stack
+from gossamer.core.topics import ROOT, Hierarchy, Topic
+from gossamer.parts.seen import Seen
+from gossamer.protocols.assemble import dispatch_node, dynamic_node, hpmcast_node, scamp_of, spidercast_node
+from gossamer.protocols.camcast.layer import Camcast
+from gossamer.protocols.dispatch.community import Community, OneCommunity
+from gossamer.protocols.dispatch.layer import Dispatch
+from gossamer.protocols.flood.layer import Flood
+from gossamer.protocols.hpmcast.addresses import Address
+from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.params import Params as HpmcastParams
+from gossamer.protocols.interests.layer import Interests
+from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.protocols.scamp.layer import Scamp
+from gossamer.protocols.scamp.params import Params as ScampParams
+from gossamer.protocols.search.layer import Search
+from gossamer.protocols.search.params import Params as SearchParams
+from gossamer.protocols.spidercast.layer import Spidercast
+from gossamer.sim.compared import Design
+
+PULL = replace(RecoveryParams.live(), store=False)
+EXCHANGE = replace(PULL, method="exchange", push_every_us=0, tail_after_us=0)
+"Where events are matched on their way, nobody sees gaps: whoever holds events tells those that want them."
+
+
+def node_of(
+    design: Design, params: HpmcastParams, me: Peer, seed: int, address: Address, branching: Sequence[int]
+) -> Stack:
+    """A node that finds its place itself, with parameters for networks in use; `params` are hpmcast's."""
+    recovery = None if not design.recovery else EXCHANGE if design.spread == "hpmcast" else PULL
+    match design.spread:
+        case "camcast":
+            return dynamic_node(me, seed, recovery=recovery)
+        case "spidercast":
+            return spidercast_node(me, seed, recovery=recovery)
+        case "dispatch":
+            return dispatch_node(me, seed, recovery=recovery)
+        case "hpmcast":
+            return hpmcast_node(me, seed, address, branching, params=params, recovery=recovery)
+        case "flood":
+            return flood_node(me, seed)
+
+
+def flood_node(me: Peer, seed: int) -> Stack:
+    """Broadcast by flooding: all nodes are members of one community, whatever their users want, and tell all they
+    know."""
+    node = Stack(me, seed, Hierarchy(), Seen())
+    node.interest = OneCommunity(node.hierarchy, ROOT)
+    members = Everybody(Scamp(node, Search(node, SearchParams()), ScampParams()))
+    Flood(node, members)
+    Community(node, ROOT, members)
+    return node
+
+
+class Everybody:
+    """The members of one community, whatever the topic."""
+
+    def __init__(self, scamp: Scamp) -> None:
+        self.scamp = scamp
+
+    def plant(self, topic: Topic) -> None:
+        """Flooding needs no tree."""
+
+    def about(self, topic: Topic) -> Sequence[Peer]:
+        return self.scamp.about(ROOT)
+
+    def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
+        return self.scamp.sample(ROOT, k, key)
+
+    def size(self, topic: Topic) -> int:
+        return self.scamp.size(ROOT)
+
+    def ready(self, topic: Topic) -> bool:
+        return self.scamp.ready(ROOT)
+
+
+# -- what a node keeps ----------------------------------------------------------------------------------------------
+
+
+def peers_kept(node: Stack) -> int:
+    """Entries about other nodes in all tables: one that stands in two tables counts twice."""
+    spread, scamp = node.spread, scamp_of(node)
+    views = sum(len(scamp.about(topic)) for topic in node.interest.mine()) if scamp is not None else 0
+    match spread:
+        case Camcast():
+            tables = [table for topic in node.interest.mine() for table in spread.links.tables(topic)]
+            return views + sum(map(len, tables))
+        case Dispatch():
+            return views + len(spread.table.widest)
+        case Hpmcast():
+            return sum(len(spread.seats(level)) for level in range(1, spread.views.levels + 1))
+    overlay = next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
+    if overlay is None:
+        return views
+    return len(overlay.view.entries()) + len(overlay.links.neighbours())
+
+
+def patterns_kept(node: Stack) -> int:
+    """Topics and filters kept that others want."""
+    spread = node.spread
+    match spread:
+        case Dispatch():
+            return sum(len(patterns) for peer, patterns in spread.table.sources.items() if peer != node.me)
+        case Hpmcast():
+            tables = spread.members.tables
+            lines = [line for level in range(1, tables.levels + 1) for line in tables.lines(level)]
+            return sum(len(line.row.interest) for line in lines if line is not tables.own)
+    view = next((layer for layer in node.layers if isinstance(layer, Interests)), None)
+    return 0 if view is None else sum(map(len, view.entries().values()))

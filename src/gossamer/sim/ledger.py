@@ -1,0 +1,81 @@
+"""What a world sent, received and kept, counted from outside: the same columns for every design."""
+
+import msgspec
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Received
+from gossamer.sim.world import Watcher
+
+ABOUT_EVENTS = ("gossamer.protocols.recovery.", "gossamer.protocols.flood.")
+"Whose messages without an event are words about one: digests, requests, prunings. All others are upkeep."
+
+
+class Fate:
+    """What became of one event."""
+
+    def __init__(self, event: Event, audience: list[Peer], now_us: int) -> None:
+        self.event = event
+        self.audience = dict.fromkeys(audience)
+        self.published_us = now_us
+        self.delivered: dict[Peer, int] = {}
+        "Who was delivered it, and after how many microseconds."
+        self.copies: dict[Peer, int] = {}
+        "Copies that came to each."
+
+    @property
+    def reached(self) -> int:
+        return sum(peer in self.delivered for peer in self.audience)
+
+    @property
+    def share(self) -> float:
+        return self.reached / len(self.audience)
+
+
+class Ledger(Watcher):
+    """Counts from `open` on: what it takes to find each other is another question."""
+
+    def __init__(self) -> None:
+        self.open = False
+        self.fates: dict[EventId, Fate] = {}
+        self.copies = self.copy_bytes = self.words = self.word_bytes = self.upkeep = self.upkeep_bytes = 0
+        self.parasites = self.relays = 0
+        self.load: dict[Peer, int] = {}
+        "Copies of events each sent and received."
+        self._encoder = msgspec.msgpack.Encoder()
+        self._sized: tuple[Message | None, int] = (None, 0)
+
+    def sent(self, sender: Peer, target: Peer, message: Message) -> None:
+        if not self.open:
+            return
+        size = self._size(message)
+        if getattr(message, "carried", None) is not None:
+            self.copies += 1
+            self.copy_bytes += size
+            self.load[sender] = self.load.get(sender, 0) + 1
+        elif type(message).__module__.startswith(ABOUT_EVENTS):
+            self.words += 1
+            self.word_bytes += size
+        else:
+            self.upkeep += 1
+            self.upkeep_bytes += size
+
+    def _size(self, message: Message) -> int:
+        """Bytes as encoded; a message to several is encoded once."""
+        if self._sized[0] is not message:
+            self._sized = (message, len(self._encoder.encode(message)))
+        return self._sized[1]
+
+    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        if type(given) is Received and (carried := getattr(given.message, "carried", None)) is not None:
+            self.load[peer] = self.load.get(peer, 0) + 1
+            for event in carried.events:
+                copies = self.fates[event.id].copies
+                copies[peer] = copies.get(peer, 0) + 1
+        for effect in effects:
+            if type(effect) is Deliver:
+                fate = self.fates[effect.event.id]
+                fate.delivered.setdefault(peer, now_us - fate.published_us)
+            elif type(effect) is Note and effect.event is not None:
+                self.parasites += effect.kind == "parasite"
+                self.relays += effect.kind == "relay"
