@@ -344,3 +344,42 @@ def test_what_a_node_says_of_itself_is_changed_by_nobody_else(tmp_path: Path) ->
             assert part_of(other).members.tables.members[row.author].row.interest
 
     asyncio.run(scenario())
+
+
+# Whoever says something else beside an event
+
+
+def test_an_event_that_comes_with_nonsense_beside_it_is_refused_and_still_gets_through_later() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await town(network, 2, subscribe=[".a"])
+            await until(lambda: settled(nodes))
+            liar, victim = nodes
+            said = liar.station.codec.said
+            for nonsense in (b"", b"\xc1", b"\x94\x00\xcb" + b"\x00" * 10):
+                liar.station.codec.said = lambda message, nonsense=nonsense: nonsense  # type: ignore[method-assign]
+                before = victim.metrics.refusals["bad message"]
+                await liar.publish(".a", nonsense)
+                await until(lambda before=before: victim.metrics.refusals["bad message"] > before)  # type: ignore[misc]
+            liar.station.codec.said = said  # type: ignore[method-assign]
+            await until(lambda: victim.metrics.events_delivered == 3)
+
+    asyncio.run(scenario())
+
+
+def test_events_do_not_come_in_packs_where_something_is_said_of_each() -> None:
+    """Or those of a genuine pack would count as known, and never be delivered."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await town(network, 2, subscribe=[".a"])
+            await until(lambda: settled(nodes))
+            liar, victim = nodes
+            said = liar.station.codec.said
+            liar.station.codec.said = lambda message: b""  # type: ignore[method-assign]
+            await asyncio.gather(*(liar.publish(".a", f"{number}") for number in range(20)))
+            await until(lambda: victim.metrics.refusals["bad message"] > 0)
+            liar.station.codec.said = said  # type: ignore[method-assign]
+            await until(lambda: victim.metrics.events_delivered == 20)
+
+    asyncio.run(scenario())
