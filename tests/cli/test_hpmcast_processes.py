@@ -117,7 +117,7 @@ def test_processes_in_three_levels_get_what_their_filters_match_also_while_deleg
     found: dict[Part, list[bytes]] = {part: [] for part in FILTERING}
     survivors = [part for part in READING if part not in KILLED]
 
-    async def story() -> int:
+    async def story() -> tuple[int, int]:
         async with network, AsyncExitStack() as closing:
             network.make_keys()
             await network.start_all(PARTS, PARTS[:2], lambda: None)
@@ -147,15 +147,14 @@ def test_processes_in_three_levels_get_what_their_filters_match_also_while_deleg
             await network.at_rest()
             relayed = await network.total("gossamer_relays_total")
             assert await network.total("gossamer_parasites_total") == 0
-            assert relayed > 0
             for task in tasks:
                 task.cancel()
             await closing.pop_all().aclose()
             assert await network.leave(lambda gone: None) == []
-        return published
+        return published, relayed
 
     assert not {*KILLED} & {*FILTERING, *PUBLISHING}
-    events = asyncio.run(story())
+    events, relayed = asyncio.run(story())
     verdict = audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
     print(
         f"{verdict.events} events, {verdict.delivered} of {verdict.expected} deliveries, {verdict.relays} relays, "
@@ -166,4 +165,4 @@ def test_processes_in_three_levels_get_what_their_filters_match_also_while_deleg
     assert verdict.expected >= events * len(survivors)
     assert (verdict.delivered, verdict.missing) == (verdict.expected, 0)
     assert (verdict.parasites, verdict.strays, verdict.duplicates) == (0, 0, 0)
-    assert verdict.relays > 0
+    assert verdict.relays >= relayed > 0

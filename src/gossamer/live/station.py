@@ -234,7 +234,7 @@ class Station:
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":
             self.metrics.parasites += 1
-        elif note.kind == "relay":
+        elif note.kind == "relay" and note.event is not None:  # without one it declares the role
             self.metrics.relays += 1
         elif note.kind == "recover":
             self.metrics.recovered += 1
