@@ -65,7 +65,7 @@ def test_an_unknown_case_is_refused_with_those_there_are(tmp_path: Path) -> None
 
 
 def test_an_unknown_paper_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    known = "damulticast, camcast, epidemic, spidercast, hpmcast, all"
+    known = "damulticast, camcast, epidemic, spidercast, hpmcast, comparison, all"
     says = f"there is no paper 'ieee' to reproduce: choose one of {known}"
     assert_refused(says, "reproduce", "ieee", "--out", tmp_path / "out")
 

@@ -24,7 +24,7 @@ COLOURS = {"reproduced": "green", "differs": "yellow", "cannot be compared": "di
 
 
 @click.command("reproduce", epilog="Example: gossamer reproduce camcast --out out")
-@click.argument("name", metavar="{damulticast,camcast,epidemic,spidercast,hpmcast,all}")
+@click.argument("name", metavar="{damulticast,camcast,epidemic,spidercast,hpmcast,comparison,all}")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for claims, figures and report.")
 @click.option("--master", help="Spark master; default local[*].")
 @click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say.")

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled, threads_limited
 from gossamer.protocols.spidercast import columns as col
 from gossamer.protocols.spidercast.arrays import Room, Task, prepare
@@ -16,6 +17,8 @@ BLOCKS_PER_THREAD = 8
 
 def build(setting: OverlaySetting, seed: int, threads: int = 1) -> Overlay:
     """The overlay of a setting, when it has come to rest."""
+    if setting.params.insist or setting.params.patient:
+        raise Misuse("the kernel builds by the paper's rules: leave insist and patient out, or build with machines")
     if setting.params.selection == "ring":
         return ring(setting)
     room = prepare(setting, seed, hands=1 if threads == 1 else threads * BLOCKS_PER_THREAD)

@@ -123,7 +123,7 @@ def _traffic(town: Town, fates: Sequence[Fate], deliveries: int) -> dict[str, fl
 
 
 def _bothered(town: Town, fates: Sequence[Fate]) -> dict[str, float]:
-    """Of those that stayed: who got what it did not want, and copies for one who had the event, as its publisher has."""
+    """Of those that stayed: who got what it did not want, and copies for one who had it, as the publisher has."""
     stayers = dict.fromkeys(town.crowd.stayers)
     unwanted = others = again = 0
     for fate in fates:

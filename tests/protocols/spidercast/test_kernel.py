@@ -139,3 +139,9 @@ def test_a_home_is_the_next_node_on_the_ring() -> None:
     for topic in range(300):
         further = [(int(place) - int(wanted[topic])) % 2**64 for place in ring]
         assert homes[topic] == int(np.argmin(further))
+
+
+@pytest.mark.parametrize("kind", ["insist", "patient"])
+def test_what_only_live_nodes_do_is_not_left_out_in_silence(kind: str) -> None:
+    with pytest.raises(Misuse, match="build with machines"):
+        build(setting(wanting([0], [0]), **{kind: True}), 1)

@@ -10,7 +10,7 @@ from gossamer.lab.book import Book
 from gossamer.lab.claims import Claim
 from gossamer.lab.figures import Figure
 
-NAMES = ("damulticast", "camcast", "epidemic", "spidercast", "hpmcast")
+NAMES = ("damulticast", "camcast", "epidemic", "spidercast", "hpmcast", "comparison")
 
 
 class Paper(Struct, frozen=True):

@@ -24,7 +24,10 @@ def stays_connected(book: Book) -> Claim:
         ci95=max(line.ci95 for line in lines),
         runs=lines[0].runs,
         verdict=verdict(worst(lines).max == 0),
-        why="No topic may be partitioned in any snapshot of any run, nodes younger than 2 s left out.",
+        why="No topic may be partitioned in any snapshot of any run, nodes younger than 2 s left out."
+        + "".join(
+            f" One is with {_place(line)}, at worst {number(line.max)} at once." for line in lines if line.max > 0
+        ),
     )
 
 
@@ -93,6 +96,10 @@ def cheaper_with_more_nodes(book: Book) -> Claim:
         verdict=verdict(not_below(few, many) and few.mean > many.mean),
         why="The mean with 2,500 nodes must be lower, at λ = 300 s.",
     )
+
+
+def _place(line: Line) -> str:
+    return f"{line.point['workload.nodes']:,} nodes and λ = {line.point['churn.up_s']:g} s"
 
 
 def _parting(book: Book, nodes: int) -> str:

@@ -1,0 +1,98 @@
+"""Verdicts on what is held against hpmcast: each follows from the numbers, and could be the other one."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from gossamer.lab.book import Book, Line
+from gossamer.lab.grid import points
+from gossamer.lab.papers import comparison, paper
+from gossamer.lab.papers.comparison import CALM, WORKLOAD
+from gossamer.lab.spec import read
+from gossamer.lab.studies.comparison.metrics import METRICS
+
+PAPER = paper("comparison")
+CASES = {name: [point.swept["case"] for point in points(*read(name))] for name in PAPER.experiments}
+
+
+def line(case: str, metric: str, mean: float) -> Line:
+    said = {"p50": mean, "p99": mean, "max": mean, "runs": 5}
+    return Line(point={"case": case}, group="all", metric=metric, mean=mean, ci95=0.01, **said)
+
+
+def book(*changes: tuple[str, str, str, float]) -> Book:
+    """A world in which nothing makes a difference, but for some lines."""
+    lines = {name: [line(case, metric, 1.0) for case in cases for metric in METRICS] for name, cases in CASES.items()}
+    for experiment, case, metric, mean in changes:
+        (at,) = (i for i, each in enumerate(lines[experiment]) if (each.point["case"], each.metric) == (case, metric))
+        lines[experiment][at] = line(case, metric, mean)
+    return Book(lines)
+
+
+BEARING_OUT: dict[str, list[tuple[str, str, str, float]]] = {
+    "hpmcast-overhead": [(CALM, "hpmcast", "copies", 9.0)],
+    "hpmcast-no-guarantee": [(CALM, "hpmcast", "delivery", 0.9)],
+    "hpmcast-whole-events": [
+        (WORKLOAD, "hpmcast", "bytes_delivery", 9.0),
+        (WORKLOAD, "hpmcast, direct", "bytes_delivery", 9.0),
+    ],
+    "hpmcast-near-the-root": [
+        (CALM, "hpmcast", "load_level_2", 2.0),
+        (CALM, "hpmcast", "load_level_3", 3.0),
+        (CALM, "hpmcast", "held_level_3", 2.0),
+    ],
+}
+BREAKING = {
+    "hpmcast-overhead": (CALM, "hpmcast", "duplicates", 0.0),
+    "hpmcast-no-guarantee": (CALM, "dispatch", "delivery", 0.9),
+    "hpmcast-whole-events": (WORKLOAD, "dispatch + recovery", "bytes_delivery", 9.0),
+    "hpmcast-near-the-root": (CALM, "hpmcast", "held_level_1", 2.0),
+}
+
+
+def verdicts(*changes: tuple[str, str, str, float]) -> dict[str, str]:
+    return {claim.id: claim.verdict for claim in PAPER.claims(book(*changes))}
+
+
+def test_where_nothing_makes_a_difference_no_claim_holds() -> None:
+    assert verdicts() == dict.fromkeys(BEARING_OUT, "differs")
+    assert all(claim.why and claim.ours and claim.runs == 5 for claim in PAPER.claims(book()))
+
+
+@pytest.mark.parametrize("claim", BEARING_OUT)
+def test_a_claim_holds_by_its_own_numbers_and_by_all_of_them(claim: str) -> None:
+    others = dict.fromkeys(BEARING_OUT, "differs")
+    assert verdicts(*BEARING_OUT[claim]) == {**others, claim: "reproduced"}
+    assert verdicts(*BEARING_OUT[claim], BREAKING[claim])[claim] == "differs"
+
+
+@pytest.mark.parametrize(
+    ("copies", "word_bytes", "says"),
+    [
+        (3.0, 801.0, "the same with a payload of 900 bytes"),
+        (3.0, 1.0, "the same with a payload of 500 bytes"),
+        (1.0, 801.0, "no more copies than the tree"),
+        (3.0, -1500.0, "for every payload"),
+    ],
+)
+def test_the_payload_from_which_digests_pay_follows_from_copies_and_words(
+    copies: float, word_bytes: float, says: str
+) -> None:
+    made = book(
+        (WORKLOAD, "hpmcast, direct", "copies", copies), (WORKLOAD, "dispatch + recovery", "word_bytes", word_bytes)
+    )
+    assert says in comparison.turning_point(made)
+
+
+def test_the_table_has_a_row_per_design_and_the_figure_too() -> None:
+    (part,) = PAPER.analysis(book())
+    assert [row[0] for row in part.rows] == CASES[WORKLOAD]
+    assert all(len(row) == len(part.columns) for row in part.rows)
+    (figure,) = part.figures
+    assert all(case in figure.svg for case in CASES[WORKLOAD])
+
+
+def test_the_payload_spoken_of_is_that_of_the_files() -> None:
+    said: list[Any] = [msgspec.to_builtins(each.spec) for name in PAPER.experiments for each in points(*read(name))]
+    assert {each["workload"]["payload"] for each in said} == {comparison.PAYLOAD}
