@@ -33,6 +33,8 @@ from gossamer.lab.grid import points, put
 from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.studies.communities import tables as communities
 from gossamer.lab.studies.communities.story import tell
+from gossamer.lab.studies.comparison import metrics as of_comparisons
+from gossamer.lab.studies.comparison import tables as comparisons
 from gossamer.lab.studies.epidemic import tables as recovery
 from gossamer.lab.studies.hierarchy import metrics as of_hierarchies
 from gossamer.lab.studies.hierarchy import tables as hierarchies
@@ -40,7 +42,7 @@ from gossamer.lab.studies.overlay import metrics as of_overlays
 from gossamer.lab.studies.overlay import tables as overlays
 from gossamer.lab.trial import run_trials
 from gossamer.protocols import CATALOGUE, Protocol
-from gossamer.sim import conditions
+from gossamer.sim import compared, conditions
 from gossamer.sim.network import Latency
 
 REPO = Path(__file__).parents[2]
@@ -371,6 +373,9 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[hierarchy]`", [hierarchies.HierarchySpec]),
     ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
     ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
+    ("`[design]`", [compared.Design]),
+    ("`[workload]` of a comparison", [compared.Workload]),
+    ("`[network]` of a comparison", [compared.Links]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 
@@ -405,7 +410,13 @@ def states_the_default(field: Any, row: dict[str, str]) -> None:
 
 def test_every_table_of_the_file_has_a_heading() -> None:
     headings = re.findall(r"^### `\[+(\w+)\]+`$", PAGES["experiment-file.md"].read_text(), re.MULTILINE)
-    studies = (communities.Communities, recovery.Epidemic, overlays.Overlays, hierarchies.Hierarchies)
+    studies = (
+        communities.Communities,
+        recovery.Epidemic,
+        overlays.Overlays,
+        hierarchies.Hierarchies,
+        comparisons.Comparisons,
+    )
     assert sorted(headings) == sorted({*spec.GRID, *(field for study in studies for field in study.__struct_fields__)})
 
 
@@ -432,7 +443,7 @@ def test_every_metric_is_defined() -> None:
             ]
             constants = [each.value for each in [*keys, *listed] if isinstance(each, ast.Constant)]
             named[node.name] = {str(each) for each in constants}
-    by_community, overall, found, linked, reached = (
+    by_community, overall, found, linked, reached, taken = (
         t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric"
     )
     assert {row[0].strip("`") for row in by_community.rows} == named["measures_by_community"]
@@ -445,6 +456,11 @@ def test_every_metric_is_defined() -> None:
     by_level = [f"{what}_level_{level}" for what in ("sent", "load") for level in (1, of_hierarchies.LEVELS_SHOWN)]
     assert [*sent, *load] == by_level
     assert [name for (name,) in single] == [name for name in of_hierarchies.METRICS if "_level_" not in name]
+    of_designs = [codes(row[0]) for row in taken.rows]
+    assert [first for (first, *_) in of_designs] == [
+        name for name in of_comparisons.METRICS if "_level_" not in name or name.endswith("_level_1")
+    ]
+    assert [more for (_, *more) in of_designs if more] == [["load_level_4"], ["held_level_4"]]
 
 
 def test_every_error_shown_is_what_the_file_would_be_told() -> None:

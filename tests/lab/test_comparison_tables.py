@@ -26,7 +26,7 @@ def test_a_file_needs_its_head_only() -> None:
 
 def test_every_field_reaches_the_setting() -> None:
     said: dict[str, Any] = {
-        "design.spread": "hpmcast", "design.recovery": True, "params.direct": 4, "workload.branching": (2, 3),
+        "design.spread": "hpmcast", "design.recovery": "live", "params.direct": 4, "workload.branching": (2, 3),
         "workload.areas": 3, "workload.topics": 4, "workload.subscriptions": 5, "workload.wide": 0.2,
         "workload.local": 0.3, "workload.filtered": 0.4, "workload.selectivity": 0.5, "workload.events": 6,
         "workload.every_s": 0.7, "workload.payload": 8, "network.loss": 0.11, "network.crashed": 0.12,
@@ -45,7 +45,7 @@ def test_a_spec_finds_its_kind_again_after_a_trip_through_json() -> None:
 
 def test_an_id_changes_with_every_table_and_not_with_words() -> None:
     changes: list[dict[str, Any]] = [
-        {"design.spread": "flood"}, {"design.recovery": True}, {"params.fanout": 3}, {"workload.local": 0.9},
+        {"design.spread": "flood"}, {"design.recovery": "live"}, {"params.fanout": 3}, {"workload.local": 0.9},
         {"network.loss": 0.2},
     ]  # fmt: skip
     ids = [point_id(point(each)) for each in [{}, *changes]]
@@ -59,7 +59,7 @@ def test_an_id_changes_with_every_table_and_not_with_words() -> None:
         ({"experiment.engine": "kernel"}, 'experiment.engine: designs are compared in a "world"'),
         ({"design.spread": "mail"}, "design.spread must be camcast, spidercast, hpmcast, dispatch or flood, not "
          "'mail'"),
-        ({"design": {"spread": "flood", "recovery": True}}, "design.recovery: flooding is its own remedy, leave "
+        ({"design": {"spread": "flood", "recovery": "live"}}, "design.recovery: flooding is its own remedy, leave "
          "recovery out"),
         ({"params.fanout": 0}, "params.fanout must be 1 to 1,024"),
         ({"workload.branching": [1]}, "workload.branching makes 1 nodes: 2 to 2,000"),
@@ -89,7 +89,7 @@ def test_what_is_shipped_has_one_workload() -> None:
     assert {msgspec.json.encode(each.spec.workload) for each in made if isinstance(each.spec, Comparisons)} == {
         msgspec.json.encode(Comparison().workload)
     }
-    assert len(made) == 13
+    assert len(made) == 14
 
 
 def test_there_is_a_row_per_run_and_metric_in_the_order_of_the_page() -> None:

@@ -101,7 +101,7 @@ def test_recovery_makes_good_what_links_lose(spread: Spread) -> None:
     work = Workload(branching=(3, 3, 3), events=20)
     with_it, without = (
         measured(Comparison(design=Design(spread=spread, recovery=on), workload=work, network=lossy), 1)
-        for on in (True, False)
+        for on in ("live", "none")
     )
     assert with_it["delivery"] == 1.0
     assert without["delivery"] <= with_it["delivery"]

@@ -10,6 +10,7 @@ from gossamer.core.errors import Misuse
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
 
 Spread: TypeAlias = Literal["camcast", "spidercast", "hpmcast", "dispatch", "flood"]
+Remedy: TypeAlias = Literal["none", "live", "paper"]
 
 NODES_MAX = 2_000
 EVENTS_MAX = 10_000
@@ -22,11 +23,14 @@ class Design(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """[design]"""
 
     spread: Spread = "camcast"
-    recovery: bool = False
+    recovery: Remedy = "none"
+    "live: combined pulls with push and tails, or hpmcast's exchange. paper: combined pulls alone, silent without loss."
 
     def __post_init__(self) -> None:
-        if self.recovery and self.spread == "flood":
+        if self.recovery != "none" and self.spread == "flood":
             raise Misuse("design.recovery: flooding is its own remedy, leave recovery out")
+        if self.recovery == "paper" and self.spread == "hpmcast":
+            raise Misuse("design.recovery: hpmcast knows no gaps to pull by, choose live")
 
 
 class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

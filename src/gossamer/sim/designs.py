@@ -34,7 +34,8 @@ def node_of(
     design: Design, params: HpmcastParams, me: Peer, seed: int, address: Address, branching: Sequence[int]
 ) -> Stack:
     """A node that finds its place itself, with parameters for networks in use; `params` are hpmcast's."""
-    recovery = None if not design.recovery else EXCHANGE if design.spread == "hpmcast" else PULL
+    live = EXCHANGE if design.spread == "hpmcast" else PULL
+    recovery = {"none": None, "live": live, "paper": RecoveryParams.paper()}[design.recovery]
     match design.spread:
         case "camcast":
             return dynamic_node(me, seed, recovery=recovery)
