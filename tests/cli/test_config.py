@@ -120,6 +120,11 @@ def test_a_dispatcher_has_no_topics_outside_its_community(file: Path) -> None:
     assert "subscribe names .soccer, which does not lie below .stocks, as community says" in said.stderr
 
 
+def test_a_participant_of_a_hierarchy_says_where_it_lives(file: Path) -> None:
+    said = gossamer("config", "check", file, "--set", "spread=hpmcast", "--set", "hpmcast.address=127.0.0.1.9")
+    assert "lives at 127.0.0.1.9 of a hierarchy for all of ., " in said.stdout
+
+
 def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:
     said = gossamer("config", "check", file, "--set", "bind")
     assert (said.exit_code, said.stderr) == (

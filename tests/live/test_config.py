@@ -13,15 +13,17 @@ from msgspec import structs
 
 import gossamer
 from gossamer.core.errors import Misuse, SpecError
-from gossamer.live.config import BY_TOPIC, RELOADABLE, RELOADABLE_FIELDS, TABLES, Config, changes, load, read
+from gossamer.live.config import BY_TOPIC, TABLES, Config, load, read
+from gossamer.live.config_changes import RELOADABLE, RELOADABLE_FIELDS, changes
 from gossamer.live.config_reading import NOT_SETTINGS, value_of
 from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.hpmcast.params import Params as HpmcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 
 EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
 NAMED = {"name": "n"}
-PROTOCOLS = ("dispatch", "spidercast", "interests", "flood", "scamp", "search")
+PROTOCOLS = ("dispatch", "spidercast", "interests", "flood", "hpmcast", "upkeep", "scamp", "search")
 "Tables whose fields are told elsewhere."
 
 
@@ -407,3 +409,63 @@ def test_without_a_spool_nothing_is_expected_of_it() -> None:
     assert not config.recovery_of(".a").store
     assert not config.recovery_of(".b").store
     assert Config(name="n", recovery_topics=topics).recovery_of(".a").store
+
+
+# Where a node lives
+
+
+def test_a_node_of_a_hierarchy_lives_where_it_was_told_or_where_its_endpoint_says(tmp_path: Path) -> None:
+    told = 'name = "n"\nspread = "hpmcast"\n[hpmcast]\nbranching = [4, 8]\naddress = "3.7"\n'
+    design = from_file(tmp_path, told).design
+    assert (design.address, design.branching, design.hpmcast) == ((3, 7), (4, 8), HpmcastParams.live())
+    assert design.title == "hpmcast of 4.8 with 3 delegates below ."
+    assert from_flags(spread="hpmcast").design.address == (127, 0, 0, 1, 7400)
+    ports = {"branching": [1 << 16, 1 << 16, 16], "first_port": 7400}
+    assert from_flags(spread="hpmcast", bind="127.0.0.1:7403", hpmcast=ports).design.address == (127 << 8, 1, 3)
+    assert from_flags().design.address == ()
+
+
+@pytest.mark.parametrize(
+    ("hpmcast", "bind", "why"),
+    [
+        ({}, "127.0.0.1:0", "hpmcast.address is missing: it can be told from an IP address and a fixed port only"),
+        ({}, "[::1]:7400", "hpmcast.address: '[::1]:7400' is no endpoint"),
+        ({"branching": [4, 4]}, "127.0.0.1:1", "hpmcast.address: branching must have 2^32 addresses"),
+        (
+            {"branching": [4, 4], "address": "4.0"},
+            "127.0.0.1:1",
+            "hpmcast.address: '4.0' is no address of this hierarchy",
+        ),
+        ({"variant": "pmcast"}, "127.0.0.1:1", "hpmcast.branching must be one number: pmcast has one level"),
+        ({"branching": [1]}, "127.0.0.1:1", "hpmcast.branching must be 1 to 16 numbers from 2 to 2^32"),
+        ({"delegates": 65}, "127.0.0.1:1", "hpmcast.delegates must be at most 64"),
+        ({"first_port": 65536}, "127.0.0.1:1", "hpmcast.first_port must be 0 to 65535"),
+        ({"estimated": True}, "127.0.0.1:1", "hpmcast.estimated does not say who wants an event"),
+    ],
+)
+def test_a_place_that_cannot_be_is_refused(hpmcast: dict[str, object], bind: str, why: str) -> None:
+    assert refusal(flags=NAMED | {"spread": "hpmcast", "hpmcast": hpmcast, "bind": bind}).startswith(why)
+
+
+def test_in_a_hierarchy_lost_events_are_found_by_exchange_and_counting_methods_are_refused() -> None:
+    for config in (from_flags(spread="hpmcast"), Config(name="n", spread="hpmcast")):
+        assert (config.recovery.method, config.recovery.push_every_us, config.recovery.tail_after_us) == (
+            "exchange",
+            0,
+            0,
+        )
+    changed = from_flags(spread="hpmcast", recovery={"cache": 7}).recovery
+    assert (changed.method, changed.cache) == ("exchange", 7)
+    said = refusal(flags=NAMED | {"spread": "hpmcast", "recovery": {"method": "push"}})
+    assert said == 'recovery.method must be "exchange" or "none" with hpmcast, which counts no patterns'
+    single = {".a": {"method": "combined"}}
+    assert refusal(flags=NAMED | {"spread": "hpmcast", "recovery_topics": single}).startswith("recovery_topics.")
+    assert refusal(flags=NAMED | {"recovery": {"method": "exchange"}}).startswith("recovery.method: exchange needs")
+
+
+def test_of_a_place_and_what_all_must_agree_on_nothing_changes_while_a_node_runs() -> None:
+    old = from_flags(spread="hpmcast")
+    new = from_flags(spread="hpmcast", hpmcast={"fanout": 3, "delegates": 2, "first_port": 1}, upkeep={"asks": 3})
+    now, later = changes(old, new)
+    assert {*now} == {"hpmcast.fanout", "upkeep"}
+    assert {*later} == {"hpmcast.delegates", "hpmcast.first_port"}

@@ -56,3 +56,10 @@ def test_a_guest_says_where_it_is_by_the_way_it_took(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
     with pytest.raises(TransportDown, match=r"the seed nowhere\.example:7400 cannot be reached: unknown"):
         outward("nowhere.example:7400")
+
+
+def test_a_guest_of_a_hierarchy_lives_where_its_node_would_have() -> None:
+    own = Config(name="n", spread="hpmcast", bind="127.0.0.1:7411", seeds=("127.0.0.1:7400",))
+    guest = guest_config(own, None, "default", ())
+    assert guest is not None
+    assert (guest.bind, guest.design.address) == ("127.0.0.1:0", (127, 0, 0, 1, 7411))

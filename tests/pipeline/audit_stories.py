@@ -333,6 +333,24 @@ STORIES: dict[str, tuple[str, dict[str, int]]] = {
         """,
         {"events": 2, "promised": 2, "relays": 3, "parasites": 2, "found": 2},
     ),
+    "relays that read": (  # what they want is no relay, but what they say they only carried is
+        """
+        p 0 start
+        a 0 relay
+        a 0 subscribe .x
+        p 5 publish .x p:1
+        p 5 publish .x p:2
+        a 5 receive .x p:1
+        a 5 deliver .x p:1
+        a 5 receive .x p:2
+        a 5 deliver .x p:2
+        p 6 publish .x.y p:3
+        a 6 relay .x.y p:3
+        a 9 stop
+        p 9 stop
+        """,
+        {"events": 3, "promised": 3, "expected": 3, "delivered": 2, "missing": 1, "broken": 1, "relays": 1},
+    ),
     "before its time": (
         """
         p 0 start

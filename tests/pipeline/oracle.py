@@ -124,9 +124,9 @@ class Story:
 
     def judge_copy(self, row: Told, topic: str) -> str:
         member = "subscribe", "publish"
-        if self.covered(row.name, topic, row.at_us, "relay"):
-            return "relay"
         wanted = self.covered(row.name, topic, row.at_us, *member)
+        if self.covered(row.name, topic, row.at_us, "relay") and (row.kind == "relay" or not wanted):
+            return "relay"
         if wanted:
             return "parasite" if row.kind == "parasite" else "wanted"
         near = any(spell.from_us - GRACE_US <= row.at_us <= spell.to_us + GRACE_US

@@ -34,7 +34,7 @@ def wild_story(seed: int) -> str:
 
 def wild_words(draw: random.Random, words: str, published: list[str]) -> str:
     if words == "role":
-        return draw.choice(["alive", "alive", "relay", "relay .x"])
+        return draw.choice(["alive", "relay", "relay", "relay .x"])
     if words not in ("deliver", "receive", "duplicate", "parasite", "relay", "reject"):
         return words
     event = draw.choice([*published, *published, ".x e:1", ".xy e:2", ". e:3"])

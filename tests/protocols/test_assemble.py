@@ -1,6 +1,6 @@
 """What messages say of peers, for a driver that judges peers before the machine hears of them."""
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from msgspec import Struct
@@ -13,15 +13,18 @@ from gossamer.core.topics import Topic
 from gossamer.protocols.assemble import (
     DISPATCH_MESSAGES,
     DYNAMIC_MESSAGES,
+    HPMCAST_MESSAGES,
     MEMBERS_ONLY,
     SPIDERCAST_MESSAGES,
     dynamic_node,
+    hpmcast_node,
 )
 from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
 from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
 from gossamer.protocols.flood import messages as flood
+from gossamer.protocols.hpmcast import messages as hpmcast
 from gossamer.protocols.interests import messages as interests
-from gossamer.protocols.naming import claims, introduces, meaning
+from gossamer.protocols.naming import claims, introduces, meaning, wanting
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
@@ -32,6 +35,7 @@ from protocols.member import LEASE, One
 
 SENDER: Peer = 7
 EVENT = Event(EventId(9, 0, 1), ".d")
+ROW = hpmcast.Row((0,), 5, 1, (hpmcast.Seat((0, 1), 4), hpmcast.Seat((0, 2), 5)), (Pattern(".d"),), 2)
 
 # a message · what it claims when SENDER says it · whom it names
 SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
@@ -92,11 +96,18 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (flood.Prune(".d"), ((".d", SENDER),), ()),
     (flood.Near(".d"), ((".d", SENDER),), ()),
     (flood.Part(".d"), (), ()),
+    (hpmcast.Gossip(Carried(EVENT), 1, 1.0, 0), (), (9,)),
+    (hpmcast.Digest((0, 1), (hpmcast.Mark((0,), 5, 1),), True, True), (), ()),
+    (hpmcast.Tell((ROW,)), (), (5, 4)),
+    (hpmcast.Join(ROW, 0), (), (5, 4)),
+    (hpmcast.Ping(), (), ()),
+    (hpmcast.Pong(), (), ()),
 ]
 
 
 def test_every_message_is_judged_here() -> None:
-    assert {type(message) for message, _, _ in SAID} == {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES}
+    spoken = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES, *HPMCAST_MESSAGES}
+    assert {type(message) for message, _, _ in SAID} == spoken
 
 
 @pytest.mark.parametrize(("message", "claimed", "named"), SAID, ids=lambda each: type(each).__name__)
@@ -109,6 +120,12 @@ def test_what_only_members_say_claims_that_its_sender_is_one() -> None:
     for message, _, _ in SAID:
         if type(message) in MEMBERS_ONLY:
             assert SENDER in [peer for _, peer in claims(message, SENDER)], message
+
+
+def test_who_takes_part_in_a_hierarchy_claims_to_read_all_of_the_community() -> None:
+    read = wanting(hpmcast_node(1, 1, (0, 1), (2, 2)), ".all")
+    about = {type(message) for message, _, _ in SAID if [*read(message)] == [".all"]}
+    assert about == {*get_args(hpmcast.Message)} - {hpmcast.Gossip}
 
 
 def test_an_answer_claims_members_of_the_topic_this_node_asked_for_and_of_no_other() -> None:

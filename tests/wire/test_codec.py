@@ -18,7 +18,9 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.protocols.camcast.messages import Carry, Contacts
+from gossamer.protocols.hpmcast.messages import Gossip
 from gossamer.wire.codec import Codec
+from gossamer.wire.frame import SAID_BYTES_MAX
 from wire.instances import instances
 
 
@@ -178,3 +180,36 @@ def test_what_is_not_a_message_is_the_peers_fault(data: bytes) -> None:
 
 def test_a_field_that_a_later_version_adds_is_passed_over() -> None:
     assert CODEC.decode(altered(CONTACTS, lambda said: said.update(mood="good"))) == CONTACTS
+
+
+CARRIERS = [each for each in TYPES if "carried" in each.__struct_fields__]
+
+
+@pytest.mark.parametrize("of", CARRIERS, ids=lambda each: str(each.__struct_config__.tag))
+def test_what_a_message_says_beside_its_event_survives_apart_from_it(of: type[Struct]) -> None:
+    @settings(max_examples=50)
+    @given(instances(of))
+    def survives(message: Any) -> None:
+        said = CODEC.said(message)
+        assert bool(said) == CODEC.says_more(of)
+        assert len(said) <= SAID_BYTES_MAX
+        assert CODEC.carrier(of, message.carried, said) == message
+
+    survives()
+
+
+@pytest.mark.parametrize(
+    "said", [b"", b"\x90", b"\xc1", b"\x93\x01\x01", b"\x93\x00\xca\x3f\x80\x00\x00\x01", b"\x91" * 5000]
+)
+def test_what_says_something_else_beside_its_event_is_the_peers_fault(said: bytes) -> None:
+    with pytest.raises(PeerFault):
+        CODEC.carrier(Gossip, Carried(Event(EventId(1, 2, 3), ".a")), said)
+
+
+def test_a_message_with_a_default_that_is_made_anew_cannot_carry_events() -> None:
+    class Odd(Struct, tag="odd"):
+        carried: Carried
+        others: list[int] = []
+
+    with pytest.raises(TypeError, match="Odd"):
+        Codec([Odd])

@@ -17,6 +17,7 @@ from gossamer.wire.frame import (
     ITEMS_MAX,
     PART_BYTES,
     ROUTE_MAX,
+    SAID_BYTES_MAX,
     Batch,
     Copy,
     Hello,
@@ -270,6 +271,17 @@ def test_the_largest_event_travels_in_parts_that_fit_a_frame() -> None:
 
 def test_a_batch_put_together_from_parts_is_what_encoding_it_whole_would_mean() -> None:
     made = batch_frame([packed(b"r")], [packed(golden.COPY)], [packed(b"b")], [golden.BYE])
-    assert msgspec.msgpack.decode(body(made)) == msgspec.msgpack.decode(
-        pack(Batch([b"r"], [golden.COPY], [memoryview(b"b")], [msgspec.Raw(golden.BYE)]))
-    )
+    whole = pack(Batch([b"r"], [golden.COPY], [memoryview(b"b")], [msgspec.Raw(golden.BYE)]))
+    assert read_batch(body(made)) == read_batch(whole)
+
+
+def test_what_a_message_says_beside_its_event_stands_last_in_its_copy_and_few_bytes_are_allowed() -> None:
+    copy = msgspec.structs.replace(golden.COPY, said=b"said")
+    assert packed(copy) == b"\x96" + golden.PACKED_COPY[1:] + b"\xc4\x04said"
+    (read,) = read_batch(body(batch_frame([], [packed(copy)], [packed(b"b")], []))).copies
+    assert read == copy
+    (part,) = part_frames(9, b"large", copy)
+    assert read_part(body(part)).copy == copy
+    long = msgspec.structs.replace(copy, said=b"x" * (SAID_BYTES_MAX + 1))
+    with pytest.raises(PeerFault):
+        read_batch(body(batch_frame([], [packed(long)], [packed(b"b")], [])))

@@ -18,6 +18,8 @@ from gossamer.live.config import Config, read
 from gossamer.live.config_tables import SpoolConfig, TraceConfig
 from gossamer.live.node import load_trust
 from gossamer.live.trust import Act
+from gossamer.protocols.assemble import BY_CONTENT
+from gossamer.protocols.hpmcast.addresses import written
 
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SETTINGS = click.option(
@@ -81,7 +83,7 @@ def granted_name(config: Config) -> str:
     wishes: tuple[tuple[str, Act, tuple[str, ...]], ...] = (
         ("subscribe", "subscribe", config.subscribe),
         ("publish", "publish", config.publish),
-        ("community", "subscribe", (config.community,) if config.spread == "dispatch" else ()),
+        ("community", "subscribe", (config.community,) if config.spread in BY_CONTENT else ()),
     )
     for field, act, topics in wishes:
         for topic in topics:
@@ -102,12 +104,19 @@ def outlook(config: Config) -> str:
         f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
         f"publishes on {', '.join(config.publish)}" if config.publish else "",
         f"dispatches by content for all of {config.community}" if config.spread == "dispatch" else "",
+        lives(config),
         f"loses {config.faults.loss:.0%} of what it hears, on purpose" if config.faults.loss else "",
         spooling(config.spool),
         tracing(config.trace),
         "serves no metrics" if config.metrics.bind == "off" else f"serves metrics at {config.metrics.bind}",
     ]
     return ", ".join(each for each in said if each)
+
+
+def lives(config: Config) -> str:
+    if config.spread != "hpmcast":
+        return ""
+    return f"lives at {written(config.design.address)} of a hierarchy for all of {config.community}"
 
 
 def spooling(spool: SpoolConfig) -> str:

@@ -12,13 +12,14 @@ from msgspec import Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Given, Known, Machine, Received
+from gossamer.core.machine import Given, Known, Machine, Message, Received
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.trust import Outdated, Stranger, Trust
+from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy, PackCopy
 from gossamer.wire.pack import Pack, unpack
 from gossamer.wire.sealed import unseal
@@ -37,6 +38,7 @@ class Arrivals:
         book: Book,
         bodies: Bodies,
         carriers: dict[str, type[Struct]],
+        codec: Codec,
         metrics: Metrics,
         machine: Machine,
         feed: Callable[[Given], None],
@@ -44,7 +46,7 @@ class Arrivals:
         may: Callable[[Peer, str, Topic], bool],
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
-        self.carriers, self.metrics = carriers, metrics
+        self.carriers, self.codec, self.metrics = carriers, codec, metrics
         self.machine, self.feed, self.meet, self.may = machine, feed, meet, may
         self.ours: Callable[[Link, list[EventId]], None] = lambda link, events: None
         "Told which events arrived straight from their publisher."
@@ -125,15 +127,24 @@ class Arrivals:
         if event.id in self.bodies.leaves:  # with another body, as genuine as this one
             link.blame(publisher, "equivocation", f"two bodies under one id, {event.id}")
             return False
+        message = self._message(link, carrier, copy, event)
+        if message is None:
+            return False
         self.bodies.add(event.id, leaf, body)
-        self._meet(link, carrier, copy, [event])
+        self._meet(link, message)
         return True
 
-    def _meet(self, link: Link, carrier: type[Struct], copy: Copy | PackCopy, events: Sequence[Event]) -> None:
-        """The machine gets events that came together as one."""
+    def _message(self, link: Link, carrier: type[Struct], copy: Copy, event: Event) -> Message | None:
+        """What carries an event. None: it says something else beside it than such messages do."""
+        try:
+            return self.codec.carrier(carrier, _carried(copy, [event]), copy.said)
+        except PeerFault as wrong:
+            link.strike("bad message", str(wrong))
+            return None
+
+    def _meet(self, link: Link, message: Message) -> None:
         assert link.peer is not None
-        carried = Carried(events[0], min(copy.hops, HOPS_MAX), copy.route, tuple(events[1:]))
-        self.meet(Received(link.peer, carrier(carried)))
+        self.meet(Received(link.peer, message))
 
     def _carrier(self, copy: Copy | PackCopy) -> type[Struct] | None:
         carrier = self.carriers.get(copy.tag)
@@ -159,6 +170,9 @@ class Arrivals:
         carrier = self._carrier(copy)
         if carrier is None:
             return ()
+        if self.codec.says_more(carrier):
+            link.strike("bad message", f"{carrier.__name__} says something of each event: they do not come in packs")
+            return ()
         try:
             pack, events = unpack(bytes(copy.content))
         except PeerFault as wrong:
@@ -178,7 +192,7 @@ class Arrivals:
             events, had = self._sorted_out(link, pack, events, granted)
             known += had
         if events:
-            self._meet(link, carrier, copy, events)
+            self._meet(link, carrier(_carried(copy, events)))
         return [*had, *[event.id for event in events]] if len(events) < len(pack.ids) else pack.ids
 
     def _is_genuine(self, link: Link, pack: Pack, granted: list[Topic]) -> bool:
@@ -215,3 +229,8 @@ class Arrivals:
         if len(known) + len(news) == len(events):
             self.bodies.know(pack)
         return news, known
+
+
+def _carried(copy: Copy | PackCopy, events: Sequence[Event]) -> Carried:
+    """Events that came together are one for the machine."""
+    return Carried(events[0], min(copy.hops, HOPS_MAX), copy.route, tuple(events[1:]))

@@ -15,10 +15,10 @@ from gossamer.wire.pack import Pack
 class Run:
     """Events of one pack, one after the other."""
 
-    __slots__ = ("hops", "ids", "pack", "route", "tag")
+    __slots__ = ("hops", "ids", "pack", "route", "said", "tag")
 
-    def __init__(self, pack: Pack, hops: int, tag: str, route: tuple[Peer, ...]) -> None:
-        self.pack, self.hops, self.tag, self.route = pack, hops, tag, route
+    def __init__(self, pack: Pack, hops: int, tag: str, route: tuple[Peer, ...], said: bytes) -> None:
+        self.pack, self.hops, self.tag, self.route, self.said = pack, hops, tag, route, said
         self.ids: dict[EventId, None] = {}
 
 
@@ -44,11 +44,14 @@ class Bundle:
         self.count += 1
         self.size += len(copy) + len(body)
 
-    def add_from(self, pack: Pack, ids: Sequence[EventId], hops: int, tag: str, route: tuple[Peer, ...]) -> None:
+    def add_from(
+        self, pack: Pack, ids: Sequence[EventId], hops: int, tag: str, route: tuple[Peer, ...], said: bytes = b""
+    ) -> None:
         run = self._run
-        if run is None or run.pack is not pack or run.hops != hops or run.tag != tag or run.route != route:
+        same = run is not None and run.pack is pack and (run.hops, run.tag, run.route) == (hops, tag, route)
+        if run is None or not same or run.said != said:
             self.close()
-            run = self._run = Run(pack, hops, tag, route)
+            run = self._run = Run(pack, hops, tag, route, said)
         run.ids.update(dict.fromkeys(ids))
 
     def close(self) -> None:
@@ -57,7 +60,7 @@ class Bundle:
         if run is None:
             return
         pack = run.pack
-        if len(run.ids) == len(pack.ids):
+        if len(run.ids) == len(pack.ids) and not run.said:  # what is said is said of each event
             made = packed(PackCopy(pack.mark, run.hops, run.tag, memoryview(pack.content), run.route))
             self.packs.append(made)
             self.count += len(pack.ids)
@@ -65,7 +68,8 @@ class Bundle:
             return
         for event_id in run.ids:
             leaf, sealed = pack.alone(event_id)
-            self.add(packed(Copy(event_id, leaf, run.hops, run.tag, run.route)), bin_header(len(sealed)) + sealed)
+            copy = Copy(event_id, leaf, run.hops, run.tag, run.route, run.said)
+            self.add(packed(copy), bin_header(len(sealed)) + sealed)
 
     def frame(self, version: int) -> bytes:
         made = self._frames.get(version)

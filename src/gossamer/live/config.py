@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import joined
 from gossamer.core.topics import Topic, topic
+from gossamer.live.config_place import EXCHANGING, LIVE_PLACE, HpmcastConfig
 from gossamer.live.config_reading import ANY, Said, fields_of
 from gossamer.live.config_tables import (
     FaultsConfig,
@@ -30,10 +31,12 @@ from gossamer.live.config_tables import (
     is_wildcard,
 )
 from gossamer.live.trust import is_loopback
-from gossamer.protocols.assemble import Design, SpreadName
+from gossamer.protocols.assemble import BY_CONTENT, Design, SpreadName
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.flood.params import Params as FloodParams
+from gossamer.protocols.hpmcast.addresses import Address
+from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.interests.params import Params as InterestsParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -63,27 +66,17 @@ TABLES: dict[str, type[Struct]] = {
     "spidercast": SpidercastParams,
     "interests": InterestsParams,
     "flood": FloodParams,
+    "hpmcast": HpmcastConfig,
+    "upkeep": Upkeep,
 }
-LIVE: dict[type[Struct], Struct] = {SpidercastParams: SpidercastParams.live(), FloodParams: FloodParams(tree=True)}
+LIVE: dict[type[Struct], Struct] = {
+    SpidercastParams: SpidercastParams.live(),
+    FloodParams: FloodParams(tree=True),
+    HpmcastConfig: LIVE_PLACE,
+}
 "Tables whose fields are, where nothing is said, not those of an experiment."
 BY_TOPIC = {"camcast": "topics", "recovery": "recovery_topics"}
 "Tables of parameters, and where they stand for single topics."
-RELOADABLE = (
-    "seeds",
-    "subscribe",
-    "publish",
-    "limits",
-    "timeouts",
-    "camcast",
-    "topics",
-    "scamp",
-    "recovery",
-    "recovery_topics",
-    "spidercast",
-    "interests",
-)
-"What may change while a node runs; of other tables, these fields:"
-RELOADABLE_FIELDS = ("trace.level", "spool.keep_s", "spool.keep_bytes")
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -108,9 +101,10 @@ class Config(Struct, frozen=True, kw_only=True):
     spread: SpreadName = "camcast"
     """How events travel: `camcast`, inside communities by topic, filters at the reader; `spidercast`, the same over one
     overlay of few links, for many unrelated topics per node; `dispatch`, by content along a tree of all nodes, filters
-    inside the network. Every node of a network must say the same."""
+    inside the network; `hpmcast`, by content through delegates of a hierarchy, for very large networks. Every node of a
+    network must say the same."""
     community: str = "."
-    "With `dispatch`: the topic whose members all nodes are, and that each must be granted to read."
+    "With `dispatch` and `hpmcast`: the topic whose members all nodes are, and that each must be granted to read."
     spool: SpoolConfig = SpoolConfig()
     trace: TraceConfig = TraceConfig()
     metrics: MetricsConfig = MetricsConfig()
@@ -123,6 +117,10 @@ class Config(Struct, frozen=True, kw_only=True):
     "How nodes learn what others want, with `spidercast`."
     flood: FloodParams = FloodParams(tree=True)
     "How events travel over the overlay's links, with `spidercast`."
+    hpmcast: HpmcastConfig = LIVE_PLACE
+    "How events travel, and where this node lives, with `hpmcast`."
+    upkeep: Upkeep = Upkeep()
+    "How the views of its hierarchy are kept, with `hpmcast`."
     camcast: CamcastParams = CamcastParams.live()
     topics: dict[str, CamcastParams] = {}
     "The same for single topics, in full."
@@ -149,8 +147,10 @@ class Config(Struct, frozen=True, kw_only=True):
             for each in getattr(self, field):
                 with about(field):
                     topic(each)
-        if self.spread == "dispatch":
+        if self.spread in BY_CONTENT:
             self._check_community()
+        self._fit_recovery()
+        self._lives_at()
         if self.spidercast.view != "full" or self.spidercast.selection == "ring":
             raise Misuse(
                 "spidercast.view and rings are for experiments: interests.view_max says how many nodes are known"
@@ -205,6 +205,19 @@ class Config(Struct, frozen=True, kw_only=True):
         single = {name: structs.replace(each, store=False) for name, each in self.recovery_topics.items()}
         structs.force_setattr(self, "recovery_topics", single)
 
+    def _fit_recovery(self) -> None:
+        if self.spread == "hpmcast" and self.recovery == RecoveryParams.live():  # nothing else was said
+            structs.force_setattr(self, "recovery", structs.replace(self.recovery, **EXCHANGING))
+        for name, each in {"recovery": self.recovery, **self.recovery_topics}.items():
+            where = name if name == "recovery" else joined("recovery_topics", name)
+            if self.spread == "hpmcast" and each.method not in ("exchange", "none"):
+                raise Misuse(f'{where}.method must be "exchange" or "none" with hpmcast, which counts no patterns')
+            if self.spread != "hpmcast" and each.method == "exchange":
+                raise Misuse(f"{where}.method: exchange needs a spread that knows what its peers want, hpmcast")
+
+    def _lives_at(self) -> Address:
+        return self.hpmcast.lives_at((*self.advertise, self.bind)[0]) if self.spread == "hpmcast" else ()
+
     def params_of(self, name: Topic) -> CamcastParams:
         """What holds for one topic's community."""
         return self.topics.get(name, self.camcast)
@@ -218,6 +231,10 @@ class Config(Struct, frozen=True, kw_only=True):
             spidercast=self.spidercast,
             interests=self.interests,
             flood=self.flood,
+            hpmcast=self.hpmcast.params,
+            upkeep=self.upkeep,
+            branching=self.hpmcast.branching,
+            address=self._lives_at(),
         )
 
     def recovery_of(self, name: Topic) -> RecoveryParams:
@@ -278,6 +295,8 @@ def _config(said: Mapping[str, Any]) -> Config:
     }
     for name, kind in (("camcast", CamcastParams), ("recovery", RecoveryParams)):
         general, single = said.get(name, {}), BY_TOPIC[name]
+        if kind is RecoveryParams and said.get("spread") == "hpmcast":
+            general = {**EXCHANGING, **general}
         tables[name] = _preset(kind, general, name)
         tables[single] = {
             topic: _preset(kind, {**general, **fields}, joined(single, topic))
@@ -303,35 +322,3 @@ def _table(kind: type[T], said: Mapping[str, Any], where: str) -> T:
     except Misuse as wrong:
         first = re.split(r"\W", str(wrong), maxsplit=1)[0]
         raise Misuse(f"{where}.{wrong}" if first in kind.__struct_fields__ else f"{where}: {wrong}") from None
-
-
-# Changing while a node runs
-
-
-def changes(old: Config, new: Config) -> tuple[dict[str, Any], list[str]]:
-    """What a running node can take over, by dotted name with the new value, and what needs a restart."""
-    now: dict[str, Any] = {}
-    later: list[str] = []
-    for name, value in _differences(old, new):
-        if name.partition(".")[0] in RELOADABLE or name in RELOADABLE_FIELDS:
-            now[name] = value
-        else:
-            later.append(name)
-    return now, later
-
-
-def _differences(old: Config, new: Config) -> list[tuple[str, Any]]:
-    """By field; parameters of a protocol as a whole, because a machine is tuned with all of them."""
-    found = []
-    for name in Config.__struct_fields__:
-        before, after = getattr(old, name), getattr(new, name)
-        if before == after:
-            continue
-        if isinstance(
-            after, SpoolConfig | TraceConfig | MetricsConfig | Limits | Timeouts | HierarchyConfig | FaultsConfig
-        ):
-            inner = [(each, getattr(before, each), getattr(after, each)) for each in after.__struct_fields__]
-            found += [(f"{name}.{each}", value) for each, was, value in inner if was != value]
-        else:
-            found.append((name, after))
-    return found

@@ -172,11 +172,11 @@ class Driver:
                 self._send_one_by_one(send, carried)
                 return
             send = Send(tuple(peer for peer in send.peers if self.may_read(peer, carried.event.topic)), message)
-        ids = [event.id for event in carried.events]
+        ids, said = [event.id for event in carried.events], self.codec.said(message)
         pack = self.bodies.pack_of(ids)
         if pack is not None:
             bundle = self.board.bundle(send.peers, pack.publisher, self.via)
-            bundle.add_from(pack, ids, carried.hops, tag, carried.route)
+            bundle.add_from(pack, ids, carried.hops, tag, carried.route, said)
             self._sent(send, carried, ids, len(pack) // len(pack.ids))
         elif carried.more:
             self._send_one_by_one(send, carried)
@@ -184,7 +184,7 @@ class Driver:
             self._look_for(ids[0], send.peers)
         else:
             assert isinstance(body, Body)
-            self._send_alone(send.peers, body, Copy(ids[0], body.leaf, carried.hops, tag, carried.route))
+            self._send_alone(send.peers, body, Copy(ids[0], body.leaf, carried.hops, tag, carried.route, said))
             self._sent(send, carried, ids, len(body))
 
     def _send_one_by_one(self, send: Send, carried: Carried) -> None:

@@ -17,6 +17,7 @@ from gossamer.live.config_tables import MetricsConfig, SpoolConfig, TraceConfig
 from gossamer.live.node import Node
 from gossamer.live.transports.tcp import spell_address
 from gossamer.live.trust import is_loopback, split_address
+from gossamer.protocols.hpmcast.addresses import written
 
 LEAVE_S = 1.0
 
@@ -44,6 +45,7 @@ def guest_config(config: Config | None, keys: Path | None, network: str, seeds: 
         spool=SpoolConfig(),
         trace=TraceConfig(),
         metrics=MetricsConfig(bind="off"),
+        hpmcast=replace(own.hpmcast, address=written(own.design.address)),
         timeouts=replace(own.timeouts, leave_s=LEAVE_S),
     )
 

@@ -30,6 +30,8 @@ UNACKED_MAX = 20_000
 "Events spread but not yet acknowledged; beyond this, publishing waits."
 SHELVED_AT_ONCE = 1_000
 AGAIN_MAX_S = 60.0
+UNWANTED_TRIES = 2
+"How often an event that nobody wanted is offered again before that is believed."
 
 
 class Outbox(Protocol):
@@ -74,6 +76,8 @@ class HandOver:
         "Whether this node may take part in a topic it publishes on; otherwise it hands events to members."
         self.is_unwanted: Callable[[EventId], bool] = lambda event_id: False
         "Whether an event went to nobody because nobody wants it."
+        self.is_underway: Callable[[], bool] = lambda: False
+        "Whether events are still going to be told to others, later and without being asked for."
         self.shelved = 0
         "Events left to the spool's outbox because memory was short."
         self.loop = asyncio.get_running_loop()
@@ -186,6 +190,9 @@ class HandOver:
                 )
                 self._finish(event_id)
                 continue
+            if entry.tries >= UNWANTED_TRIES and entry.told == 0 and self.is_unwanted(event_id):
+                self._finish(event_id)
+                continue
             entry.tries += 1
             entry.at_s = now_s
             self.unacked[event_id] = self.unacked.pop(event_id)
@@ -198,7 +205,8 @@ class HandOver:
         try:
             async with asyncio.timeout(patience_s):
                 while self.unacked:
-                    if self.driver.machine.waiting == 0 and not any(entry.told for entry in self.unacked.values()):
+                    later = self.driver.machine.waiting or self.is_underway()
+                    if not later and not any(entry.told for entry in self.unacked.values()):
                         return False
                     self._changed.clear()
                     await self._changed.wait()

@@ -58,7 +58,7 @@ class Hearing:
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
         self.feed, self.control = feed, control
         self.meant, self.requests = meant, requests
-        self.arrivals = Arrivals(me, trust, book, bodies, carriers, metrics, machine, feed, meet, self.may)
+        self.arrivals = Arrivals(me, trust, book, bodies, carriers, codec, metrics, machine, feed, meet, self.may)
         self.seals = Seals(me, trust)
         self.wanted: Callable[[Message], Sequence[Topic]] = lambda message: ()
         "Topics known here that the sender of a message says it wants."
@@ -172,8 +172,8 @@ class Hearing:
             return
         elif not self.requests.allows(message, peer):
             link.decline("too many requests")
-        else:
-            self.feed(Received(peer, self.seals.genuine(link, message)))
+        elif (genuine := self.seals.genuine(link, message)) is not None:
+            self.feed(Received(peer, genuine))
 
     def _liars(self, peer: Peer, message: Message) -> list[Peer]:
         """Whoever the message makes a member of a topic it may not read."""

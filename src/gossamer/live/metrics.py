@@ -93,6 +93,7 @@ class Metrics(Struct, kw_only=True, eq=False):
     )
     clocks_apart: Annotated[int, Counter("Deliveries before their publication, by the clocks: not in latencies.")] = 0
     redelivered: Annotated[int, Counter("Events given to a named subscription again.")] = 0
+    relays: Annotated[int, Counter("Events received only to be carried on to others, as delegates do.")] = 0
     parasites: Annotated[int, Counter("Events received that nobody here asked for; must stay 0.")] = 0
     gaps: Annotated[int, Counter("Times a reader was told that events are lost to it, or missing.")] = 0
     recovered: Annotated[int, Counter("Events that were lost on the way and came again.")] = 0
@@ -132,6 +133,10 @@ class Metrics(Struct, kw_only=True, eq=False):
     overlay_random: Annotated[int, Gauge("Those of them chosen by chance.")] = 0
     overlay_uncovered: Annotated[int, Gauge("This node's topics that fewer neighbours want than should.")] = 0
     view_nodes: Annotated[int, Gauge("Nodes whose interests are known here, with spidercast.")] = 0
+
+    hierarchy_nodes: Annotated[int, Gauge("Nodes in the hierarchy, as far as this one was told, with hpmcast.")] = 0
+    hierarchy_view: Annotated[int, Gauge("Those of them that stand in a view of this node.")] = 0
+    hierarchy_level: Annotated[int, Gauge("The highest level on which this node stands for others; 1: for itself.")] = 0
 
     spool_bytes: Annotated[int, Gauge("Bytes of events in the spool.")] = 0
     spool_pending: Annotated[int, Gauge("Accepted publications that too few members have acknowledged.")] = 0

@@ -28,6 +28,7 @@ from gossamer.live.station import Station
 from gossamer.live.transports import Transport
 from gossamer.live.transports.tcp import Tcp
 from gossamer.live.trust import Act, OpenTrust, Trust
+from gossamer.protocols.assemble import BY_CONTENT
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -195,17 +196,15 @@ class Node:
         for name in self.config.subscribe:
             with about("subscribe"):
                 self.check_granted("subscribe", topics.topic(name))
-        if self.config.spread == "dispatch":
+        if self.config.spread in BY_CONTENT:
             with about("community"):
                 self.check_granted("subscribe", topics.topic(self.config.community))
 
     def check_granted(self, act: Act, topic: topics.Topic) -> None:
         """Misuse unless this node's own grant covers it, and its network reaches there."""
         community = self.config.community
-        if self.config.spread == "dispatch" and not self.station.hierarchy.includes(community, topic):
-            raise Misuse(
-                f"{topic} does not lie below {community}, the community of these dispatchers: nobody hears of it"
-            )
+        if self.config.spread in BY_CONTENT and not self.station.hierarchy.includes(community, topic):
+            raise Misuse(f"{topic} does not lie below {community}, the community of these nodes: nobody hears of it")
         if not self.station.hearing.may(self.station.me, act, topic):
             raise Misuse(
                 f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import StopPublishing, Tune
 from gossamer.core.topics import ROOT, topic
-from gossamer.live.config import Config, changes
+from gossamer.live.config import Config
+from gossamer.live.config_changes import changes
 from gossamer.live.node import Node
 from gossamer.live.requests import Requests
 from gossamer.live.serving import Serving
@@ -39,7 +40,9 @@ def reload_keys(node: Node) -> None:
     if keyring.grant != grant:
         log.info("%s has new keys or a new grant", keyring.name)
         station.renew_record()
-        station.driver.feed(Tune(ROOT, station.config.interests))  # what is sealed by an older key is told anew
+        config = station.config
+        told = config.upkeep if config.spread == "hpmcast" else config.interests
+        station.driver.feed(Tune(ROOT, told))  # what is sealed by an older key is told anew
 
 
 def take_over(node: Node, new: Config) -> None:
@@ -83,6 +86,12 @@ def _params(station: Station, old: Config, new: Config) -> None:
 def _overlay(station: Station, old: Config, new: Config) -> None:
     station.driver.feed(Tune(ROOT, new.spidercast))
     station.driver.feed(Tune(ROOT, new.interests))
+
+
+def _hierarchy(station: Station, old: Config, new: Config) -> None:
+    station.driver.feed(Tune(ROOT, new.hpmcast.params))
+    if new.upkeep != old.upkeep:
+        station.driver.feed(Tune(ROOT, new.upkeep))
 
 
 def _recovery(station: Station, old: Config, new: Config) -> None:
@@ -147,6 +156,8 @@ TAKERS = {
     "scamp": _params,
     "spidercast": _overlay,
     "interests": _overlay,
+    "hpmcast": _hierarchy,
+    "upkeep": _hierarchy,
     "recovery": _recovery,
     "recovery_topics": _recovery,
     "subscribe": _subscribe,

@@ -1,10 +1,15 @@
-"""Entries of the interest view: signed by the node they are about as they leave it, checked before the machine hears of
-them. Whoever passes one on passes on the seal."""
+"""What nodes say of themselves and others pass on: entries of the interest view, and rows of a hierarchy's views. Each
+is signed by its author as it leaves it, and checked before the machine hears of it. Whoever passes one on passes on the
+seal."""
 
 import time
+from collections.abc import Callable
 from hashlib import sha256
+from itertools import chain, repeat
+from typing import TypeVar
 
 import msgspec
+from msgspec.structs import replace
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
@@ -12,18 +17,31 @@ from gossamer.core.machine import Message
 from gossamer.live.clock import monotonic_us
 from gossamer.live.link import Link
 from gossamer.live.trust import Outdated, Stranger, Trust
+from gossamer.protocols.hpmcast.messages import Join as RowJoin
+from gossamer.protocols.hpmcast.messages import Row
+from gossamer.protocols.hpmcast.messages import Tell as RowsTell
 from gossamer.protocols.interests.messages import Entry, Tell
+from gossamer.protocols.naming import in_rows
 from gossamer.wire.proof import HASH_BYTES, Proof, levels, proofs
+
+T = TypeVar("T", Entry, Row)
 
 _encoder = msgspec.msgpack.Encoder()
 _proofs = msgspec.msgpack.Decoder(Proof)
 
 
-def leaf_of(entry: Entry) -> bytes:
-    """What is signed: everything but the age, which others change."""
-    mark = entry.mark
-    text = _encoder.encode((mark.peer, mark.incarnation, mark.version, entry.wants))
+def leaf_of(said: Entry | Row) -> bytes:
+    """What is signed: everything but the seal, and the age, which others change."""
+    if isinstance(said, Row):
+        text = _encoder.encode((said.about, said.author, said.stamp, said.delegates, said.interest, said.count))
+        return sha256(b"gossamer rows:" + text).digest()[:HASH_BYTES]
+    mark = said.mark
+    text = _encoder.encode((mark.peer, mark.incarnation, mark.version, said.wants))
     return sha256(b"gossamer interests:" + text).digest()[:HASH_BYTES]
+
+
+def author_of(said: Entry | Row) -> Peer:
+    return said.author if isinstance(said, Row) else said.mark.peer
 
 
 class Seals:
@@ -31,37 +49,60 @@ class Seals:
 
     def __init__(self, me: Peer, trust: Trust) -> None:
         self.me, self.trust = me, trust
+        self.takes_part: Callable[[Peer], bool] = lambda peer: True
+        "Asked of everybody a row names: whether it may stand in a view."
 
     def sealed(self, message: Message) -> Message:
         """A message as it may leave: with our seal on what it says of ourselves."""
-        if type(message) is not Tell or all(entry.mark.peer != self.me for entry in message.entries):
-            return message
-        return Tell(tuple(self._seal(entry) if entry.mark.peer == self.me else entry for entry in message.entries))
+        if isinstance(message, Tell) and any(entry.mark.peer == self.me for entry in message.entries):
+            return Tell(tuple(map(self._seal, message.entries)))
+        if isinstance(message, RowsTell) and any(row.author == self.me for row in message.rows):
+            return RowsTell(tuple(map(self._seal, message.rows)), message.ages_ms)
+        if isinstance(message, RowJoin) and message.row.author == self.me:
+            return replace(message, row=self._seal(message.row))
+        return message
 
-    def _seal(self, entry: Entry) -> Entry:
-        tree = levels([leaf_of(entry)])
+    def _seal(self, said: T) -> T:
+        if author_of(said) != self.me:
+            return said
+        tree = levels([leaf_of(said)])
         (proof,) = proofs(tree, self.trust.stamp(tree))
-        return entry if proof is None else Entry(entry.mark, entry.wants, _encoder.encode(proof))
+        return said if proof is None else replace(said, seal=_encoder.encode(proof))
 
-    def genuine(self, link: Link, message: Message) -> Message:
-        """A message with what is genuine in it. Whoever passes on what nobody signed should have looked itself."""
-        if type(message) is not Tell:
-            return message
-        return Tell(tuple(entry for entry in message.entries if not link.closed and self._holds(link, entry)))
+    def genuine(self, link: Link, message: Message) -> Message | None:
+        """A message with what is genuine in it, if anything is. Whoever passes on what nobody signed should have looked
+        itself."""
+        if isinstance(message, Tell):
+            return Tell(tuple(entry for entry in message.entries if not link.closed and self._holds(link, entry)))
+        if isinstance(message, RowsTell):
+            ages = zip(message.rows, chain(message.ages_ms, repeat(0)))
+            held = [(row, age_ms) for row, age_ms in ages if not link.closed and self._stands(link, row)]
+            return RowsTell(tuple(row for row, _ in held), tuple(age_ms for _, age_ms in held))
+        if isinstance(message, RowJoin) and not self._stands(link, message.row):
+            return None
+        return message
 
-    def _holds(self, link: Link, entry: Entry) -> bool:
+    def _stands(self, link: Link, row: Row) -> bool:
+        """Whether a row is its author's, and all it names may take part."""
+        for peer in in_rows((row,)):
+            if not self.takes_part(peer):
+                link.blame(peer, "not granted", "a row that names somebody who may not read what it would carry")
+                return False
+        return self._holds(link, row)
+
+    def _holds(self, link: Link, said: Entry | Row) -> bool:
         if not link.checks.take(monotonic_us()):
             link.decline("too many records")
             return False
         try:
-            proof = _proofs.decode(entry.seal) if entry.seal else None
-            self.trust.check(entry.mark.peer, leaf_of(entry), proof, time.time())
+            proof = _proofs.decode(said.seal) if said.seal else None
+            self.trust.check(author_of(said), leaf_of(said), proof, time.time())
         except Stranger:
             link.decline("unknown publisher")
         except Outdated:
             link.decline("outdated publisher")
         except (PeerFault, msgspec.DecodeError) as wrong:
-            link.strike("bad proof", f"wants of {entry.mark.peer} that it did not sign: {wrong}")
+            link.strike("bad proof", f"wants of {author_of(said)} that it did not sign: {wrong}")
         else:
             return True
         return False

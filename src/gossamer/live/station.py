@@ -26,6 +26,7 @@ from gossamer.live.hearing import Hearing
 from gossamer.live.journal import open_journal
 from gossamer.live.metrics import Metrics
 from gossamer.live.office import Office
+from gossamer.live.participant import take_part
 from gossamer.live.publishing import Publishing
 from gossamer.live.readers import Readers
 from gossamer.live.recorder import Recorder
@@ -38,7 +39,7 @@ from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import node_of, scamp_of
+from gossamer.protocols.assemble import BY_CONTENT, node_of, scamp_of
 from gossamer.protocols.naming import meaning, wanting
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
@@ -111,7 +112,7 @@ class Station:
             self.hierarchy,
             self.bodies,
             metrics,
-            Subscriptions(self.driver.feed, config.spread == "dispatch", lambda name: self.config.recovery_of(name)),
+            Subscriptions(self.driver.feed, config.spread in BY_CONTENT, lambda name: self.config.recovery_of(name)),
             config.limits.inbox_items,
             config.limits.inbox_bytes,
         )
@@ -197,6 +198,7 @@ class Station:
         if self.config.spread == "spidercast":  # topics stand in what neighbours say as words, which no grant is about
             self.driver.may_read = lambda peer, topic: self.hearing.may(peer, "subscribe", topic)
             self.driver.sealed, self.hearing.wanted = self.hearing.seals.sealed, wanting(self.machine)
+        take_part(self)
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
@@ -232,6 +234,8 @@ class Station:
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":
             self.metrics.parasites += 1
+        elif note.kind == "relay" and note.event is not None:  # without one it declares the role
+            self.metrics.relays += 1
         elif note.kind == "recover":
             self.metrics.recovered += 1
         elif note.kind == "reject":

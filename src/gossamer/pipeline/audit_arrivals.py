@@ -32,8 +32,8 @@ def within(spells: str, margin_us: int = 0) -> Column:
 
 def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> DataFrame:
     """One row per event and node its bytes came to: `parasite` where nobody wants them, `stray` where somebody did
-    until GRACE_US ago or does within GRACE_US, `relay` by a declared role. A node's own word for a parasite is
-    believed (`declared`); `found` are those its other rows give away."""
+    until GRACE_US ago or does within GRACE_US, `relay` where it is only carried, by a declared role. A node's own word
+    for a parasite is believed (`declared`); `found` are those its other rows give away."""
     known = events.select(*KEY, F.col("topic").alias("event_topic"), "timed")
     arrived = told.where(is_kind(*BYTES) & F.col("publisher").isNotNull())
     judged = (
@@ -67,7 +67,7 @@ def verdict_on_row() -> Column:
     wanted, near = within("wants"), within("wants", GRACE_US)
     believed = is_kind("parasite")
     return (
-        F.when(within("relays"), "relay")
+        F.when(within("relays") & (is_kind("relay") | ~wanted), "relay")
         .when(wanted & ~believed, "wanted")
         .when(near & ~wanted, "stray")
         .otherwise("parasite")

@@ -88,7 +88,7 @@ OWN = (
         role="spread",
         says="gossip level by level through a hierarchy of delegates; content filters in very large groups",
         package="gossamer.protocols.hpmcast",
-        presets=("paper", "pmcast", "rfpbcast"),
+        presets=("paper", "live", "pmcast", "rfpbcast"),
         per_topic=False,
     ),
     Protocol(

@@ -91,7 +91,9 @@ MEMBERS_ONLY: tuple[type[Struct], ...] = (
 )
 "Messages that only a process that may read the topic they are about may say."
 
-SpreadName: TypeAlias = Literal["camcast", "dispatch", "spidercast"]
+SpreadName: TypeAlias = Literal["camcast", "dispatch", "spidercast", "hpmcast"]
+BY_CONTENT: tuple[SpreadName, ...] = ("dispatch", "hpmcast")
+"Those in which filters run inside the network, and every node carries events for others: all read one topic."
 
 
 def dynamic_node(
@@ -192,15 +194,25 @@ class Design(Struct, frozen=True, kw_only=True):
     spread: SpreadName = "camcast"
     dispatch: DispatchParams = DispatchParams()
     community: Topic = ROOT
-    "Where events are dispatched by content: the topic of which every node is a member."
+    "Where events travel by content: the topic of which every node is a member."
     spidercast: SpidercastParams = SpidercastParams.live()
     interests: InterestsParams = InterestsParams()
     flood: FloodParams = FloodParams(tree=True)
     "How they travel over SpiderCast's links."
+    hpmcast: HpmcastParams = HpmcastParams.live()
+    upkeep: Upkeep = Upkeep()
+    "How hpmcast's views are kept."
+    branching: tuple[int, ...] = ()
+    "How many subsystems each may have on every level of hpmcast's hierarchy, the topmost first."
+    address: Address = ()
+    "Where this node lives in it."
 
     @property
     def title(self) -> str:
         """What two nodes must have in common to understand each other."""
+        if self.spread == "hpmcast":
+            params, shape = self.hpmcast, ".".join(map(str, self.branching))
+            return f"{params.variant} of {shape} with {params.delegates} delegates below {self.community}"
         return f"{self.spread} below {self.community}" if self.spread == "dispatch" else self.spread
 
     @property
@@ -213,6 +225,7 @@ _MESSAGES: dict[SpreadName, tuple[type[Struct], ...]] = {
     "camcast": DYNAMIC_MESSAGES,
     "dispatch": DISPATCH_MESSAGES,
     "spidercast": SPIDERCAST_MESSAGES,
+    "hpmcast": HPMCAST_MESSAGES,
 }
 
 
@@ -232,17 +245,26 @@ def node_of(
         return dynamic_node(me, seed, hierarchy, camcast, scamp, search, spell, recovery)
     if design.spread == "dispatch":
         return dispatch_node(me, seed, design.community, hierarchy, design.dispatch, scamp, search, spell, recovery)
+    if design.spread == "hpmcast":
+        return hpmcast_node(
+            me, seed, design.address, design.branching, hierarchy, design.hpmcast, design.upkeep, recovery
+        )
     return spidercast_node(me, seed, hierarchy, design.spidercast, design.interests, design.flood, spell, recovery)
 
 
 def membership(node: Stack) -> Peers:
     """Whom a node that finds its place itself knows, topic by topic."""
-    return next(layer for layer in node.layers if isinstance(layer, Scamp | Spidercast))
+    return next(layer for layer in node.layers if isinstance(layer, Scamp | Spidercast | Hpmcast))
 
 
 def overlay_of(node: Stack) -> Spidercast | None:
     """A node's overlay, if it has one."""
     return next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
+
+
+def hierarchy_of(node: Stack) -> Hpmcast | None:
+    """A node's part in a hierarchy of delegates, if it has one."""
+    return next((layer for layer in node.layers if isinstance(layer, Hpmcast)), None)
 
 
 def scamp_of(node: Stack) -> Scamp | None:

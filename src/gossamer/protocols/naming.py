@@ -9,11 +9,16 @@ from msgspec import Struct
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Topic
+from gossamer.core.topics import ROOT, Topic
 from gossamer.parts.wants import Wants
 from gossamer.protocols.camcast.messages import Carry, Contacts
 from gossamer.protocols.dispatch.messages import Offer, Route, Tell
 from gossamer.protocols.flood.messages import Graft, Have, Near, Pass, Prune
+from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.messages import Digest as HpmcastDigest
+from gossamer.protocols.hpmcast.messages import Gossip, Ping, Pong, Row
+from gossamer.protocols.hpmcast.messages import Join as HpmcastJoin
+from gossamer.protocols.hpmcast.messages import Tell as HpmcastTell
 from gossamer.protocols.interests.messages import Digest as InterestsDigest
 from gossamer.protocols.interests.messages import Tell as InterestsTell
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Lost, Want
@@ -46,9 +51,12 @@ def claims(message: Message, sender: Peer, meant: Meaning | None = None) -> tupl
     return ()
 
 
-def wanting(node: Stack) -> Callable[[Message], Sequence[Topic]]:
+def wanting(node: Stack, community: Topic = ROOT) -> Callable[[Message], Sequence[Topic]]:
     """Reads in what others say they want which topics it is about, of those this node knows: its own, and those above
-    them. It is going to send them events of these."""
+    them. It is going to send them events of these. In a hierarchy everybody carries what others want: whoever takes
+    part in it must be allowed to read all of the community."""
+    if isinstance(node.spread, Hpmcast):
+        return lambda message: (community,) if isinstance(message, _OF_PARTICIPANTS) else ()
     overlay = next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
     if overlay is None:
         return lambda message: ()
@@ -93,6 +101,12 @@ def _of_heir(message: Gone, sender: Peer) -> tuple[Claim, ...]:
     return () if message.instead is None else ((message.topic, message.instead),)
 
 
+def in_rows(rows: Sequence[Row]) -> tuple[Peer, ...]:
+    """Everybody that rows name: who made them, and who is to be sent events."""
+    return tuple(dict.fromkeys(each for row in rows for each in (row.author, *(seat.peer for seat in row.delegates))))
+
+
+_OF_PARTICIPANTS = (HpmcastDigest, HpmcastTell, HpmcastJoin, Ping, Pong)
 _CLAIMS: dict[type[Struct], Callable[[Any, Peer], tuple[Claim, ...]]] = {
     **dict.fromkeys((Accept, Kept, Beat, Here, Marks, Offer, Have, Graft, Prune, Near), _of_sender),
     **dict.fromkeys((Join, Forward), _of_both),
@@ -112,10 +126,12 @@ _NAMES: dict[type[Struct], Callable[[Any], tuple[Peer, ...]]] = {
     **dict.fromkeys((Digest, Lost), lambda message: (message.initiator,)),
     Ask: lambda message: tuple(dict.fromkeys((message.initiator, *(message.route or (message.source,))[-1:]))),
     Latest: lambda message: (message.source,),
-    **dict.fromkeys((Route, Pass), lambda message: (message.carried.event.id.publisher,)),
+    **dict.fromkeys((Route, Pass, Gossip), lambda message: (message.carried.event.id.publisher,)),
     InterestsDigest: lambda message: tuple(mark.peer for mark in message.marks),
     InterestsTell: lambda message: tuple(entry.mark.peer for entry in message.entries),
     Redirect: lambda message: () if message.peer is None else (message.peer,),
     Seek: lambda message: (message.seeker,),
     Found: lambda message: tuple(other.peer for other in message.others),
+    HpmcastTell: lambda message: in_rows(message.rows),
+    HpmcastJoin: lambda message: in_rows((message.row,)),
 }

@@ -37,10 +37,13 @@ EVENT_PARTS_MAX = (16 << 20) + (1 << 17)
 "The longest thing that travels in parts: the largest event, or a message around it."
 ITEMS_MAX = 20_000
 ROUTE_MAX = 64
+SAID_BYTES_MAX = 256
+"What a message says beside its event."
 
 Hash: TypeAlias = Annotated[bytes, Meta(min_length=HASH_BYTES, max_length=HASH_BYTES)]
 Tag: TypeAlias = Annotated[str, Meta(max_length=64)]
 Route: TypeAlias = Annotated[tuple[Peer, ...], Meta(max_length=ROUTE_MAX)]
+Said: TypeAlias = Annotated[bytes, Meta(max_length=SAID_BYTES_MAX)]
 
 
 class Copy(Struct, frozen=True, array_like=True, gc=False):
@@ -53,6 +56,8 @@ class Copy(Struct, frozen=True, array_like=True, gc=False):
     tag: Tag
     "Which message carries it."
     route: Route = ()
+    said: Said = b""
+    "What that message says beside the event, if anything."
 
 
 class PackCopy(Struct, frozen=True, array_like=True, gc=False):
@@ -109,8 +114,15 @@ _hellos = msgspec.msgpack.Decoder(Hello)
 _batches = msgspec.msgpack.Decoder(Batch)
 _parts = msgspec.msgpack.Decoder(Part)
 
-packed = _encoder.encode
-"Items as they stand in a batch: copies, bodies, records."
+
+def packed(item: object) -> bytes:
+    """An item as it stands in a batch: a copy, a body, a record."""
+    return _encoder.encode(_short(item) if type(item) is Copy else item)
+
+
+def _short(copy: Copy) -> Copy | tuple[object, ...]:
+    """Most say nothing beside their event: these stand as they did before any could."""
+    return copy if copy.said else (copy.id, copy.leaf, copy.hops, copy.tag, copy.route)
 
 
 def frame(kind: int, body: bytes, version: int = VERSION) -> bytes:
@@ -125,7 +137,8 @@ def part_frames(transfer: int, body: bytes, copy: Copy | None, version: int = VE
     """A large event, piece by piece."""
     for start in range(0, len(body), PART_BYTES):
         piece = memoryview(body)[start : start + PART_BYTES]
-        yield frame(PART, packed(Part(transfer, start, len(body), piece, None if start else copy)), version)
+        named = None if start or copy is None else _short(copy)
+        yield frame(PART, packed((transfer, start, len(body), piece, named)), version)  # as `Part` is encoded
 
 
 def batch_frame(

@@ -12,6 +12,8 @@ from gossamer.core.machine import Fired, Given, Received, Tune
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.hpmcast.params import Params as HpmcastParams
+from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.interests.params import Params as InterestsParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -31,6 +33,7 @@ _PLAIN = tuple(kind for kind in get_args(Given) if kind not in (Received, Fired,
 _PARAMS: tuple[type[Struct], ...] = (
     *(CamcastParams, RecoveryParams, ScampParams, SearchParams),
     *(SpidercastParams, InterestsParams),
+    *(HpmcastParams, Upkeep),
 )
 
 

@@ -6,6 +6,8 @@ This is gossip-pull, and where it is free both sides learn: the answer to a dige
 from collections.abc import Callable, Hashable, Sequence
 from itertools import chain, repeat
 
+from msgspec import structs
+
 from gossamer.core.draws import VIEWS, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.stack import Stack
@@ -203,6 +205,6 @@ class Comparing:
     def outlive(self, row: Row) -> None:
         """Others know a later life of this node than this one: the clock was set back. This one is later."""
         own = self.tables.own.row
-        if row.stamp >= own.stamp and row != own:
+        if row.stamp >= own.stamp and structs.replace(row, seal=own.seal) != own:
             self.tables.say(own.interest, row.stamp + 1)
             self.learned(self.tables.own.row)

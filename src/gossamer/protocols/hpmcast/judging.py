@@ -1,8 +1,8 @@
 """Which rows are believed.
 
 A row on level 1 is a participant's word about itself. A row above is made by one of the delegates it names, who live
-where it says; whoever passes it on changes nothing. So nobody can speak for a subsystem but those in it: with keys the
-seal shows who the author is, and where nodes live is looked up outside. No row is later than the clock allows, or it
+where it says; whoever passes it on changes nothing. With keys the seal shows who the author is, and everybody it names
+must have been granted to take part; where somebody lives is its own word. No row is later than the clock allows, or it
 could never be replaced.
 """
 

@@ -45,7 +45,7 @@ class Views(Protocol):
         """Whether this node has found its place."""
 
 
-class Step(Struct, frozen=True, tag="hpmcast.step"):
+class Step(Struct, frozen=True):
     """It is time to gossip."""
 
 

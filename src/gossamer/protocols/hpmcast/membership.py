@@ -32,7 +32,7 @@ FAREWELLS_MAX = SEATS_MAX
 "Neighbours a leaving participant tells; these tell the others."
 
 
-class Turn(Struct, frozen=True, tag="hpmcast.turn"):
+class Turn(Struct, frozen=True):
     """Timer: time to compare views. Stale after a change that was in a hurry."""
 
     number: int
@@ -98,8 +98,18 @@ class Membership(Layer):
         if isinstance(params, Upkeep):
             self.tables.upkeep = params
             self.tables.changed(1)
-            self.say()
-            self.publish()
+            if self.begun:
+                self.say_again()
+
+    def say_again(self) -> None:
+        """All rows of ours, anew: others may hold them with a seal that counts no more."""
+        tables, now_us = self.tables, self.node.now_us
+        tables.say(self.interest(), max(1, now_us, tables.own.row.stamp + 1))
+        for level in range(2, self.levels + 1):
+            told = tables.find(tables.summary(level).row.about, self.node.me)
+            if tables.stands(level) and (told is None or told.row.author == self.node.me or tables.differs(level)):
+                tables.publish(level, now_us)
+        self.hurry()
 
     def say(self) -> None:
         """What this participant wants, in a row that is later than all before."""
