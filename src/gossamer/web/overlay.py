@@ -109,7 +109,7 @@ def overview(out: Path, summary: Summary, drawn: Sequence[Figure]) -> list[Secti
         f"A link serves {summary.topics_per_link:,.2f} topics on average: if messages of several topics go over it "
         f"together, {summary.messages_saved:.1%} of them need not be sent. Nodes share {summary.tdi:.0f}% of their "
         f"topics with the 20 others most like them{' (a sample)' if summary.tdi_sampled else ''}.\n\n"
-        f"It took {summary.rounds:,} rounds and {summary.messages_per_change:,.1f} control messages a node."
+        f"Rounds it took: {summary.rounds:,}, with {summary.messages_per_change:,.1f} control messages a node."
     )
     rows = read_csv(out / "components.csv", SHOWN_MAX)
     near = [by_name[name] for name in ("degrees", "degree-by-topics") if name in by_name]
