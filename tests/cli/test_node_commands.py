@@ -149,7 +149,8 @@ def test_too_few_events_in_time_are_a_bad_verdict(pair: tuple[Daemon, Daemon]) -
 
 def test_a_guest_is_done_once_members_have_the_event(pair: tuple[Daemon, Daemon], tmp_path: Path) -> None:
     one, two = pair
-    two.payloads(".soccer", 1)
+    one.publish(".before", "so they know each other")
+    two.payloads(".before", 1)
     for seed in (one.address, two.address):
         ran = gossamer("publish", ".guest", "hello", "--node", NOBODY, "--seed", seed)
         assert ran.code == 0, ran.stderr
