@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from gossamer import Delivery, Gap
@@ -356,13 +357,36 @@ def test_an_event_that_comes_with_nonsense_beside_it_is_refused_and_still_gets_t
             await until(lambda: settled(nodes))
             liar, victim = nodes
             said = liar.station.codec.said
-            for nonsense in (b"", b"\xc1", b"\x94\x00\xcb" + b"\x00" * 10):
+            for nonsense in (b"", b"\xc1", b"\x94\x00\xcb" + b"\x00" * 10, msgpack.encode([1, "1", 0, 0])):
                 liar.station.codec.said = lambda message, nonsense=nonsense: nonsense  # type: ignore[method-assign]
                 before = victim.metrics.refusals["bad message"]
                 await liar.publish(".a", nonsense)
                 await until(lambda before=before: victim.metrics.refusals["bad message"] > before)  # type: ignore[misc]
             liar.station.codec.said = said  # type: ignore[method-assign]
-            await until(lambda: victim.metrics.events_delivered == 3)
+            await until(lambda: victim.metrics.events_delivered == 4)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("level", "prob"), [(4, 0.5), (60, 0.5), (1, float("nan")), (1, float("inf")), (2, -0.5), (3, 1.001)]
+)
+def test_a_level_or_probability_there_is_not_keeps_nobody_from_the_event(level: int, prob: float) -> None:
+    """What comes beside an event is its carrier's word, and the event would count as known."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await town(network, 2, subscribe=[".a"], timeouts={"ack_s": 0.1})
+            await until(lambda: settled(nodes))
+            liar, victim = nodes
+            said, refusals = liar.station.codec.said, victim.metrics.refusals
+            nonsense = msgpack.encode([level, prob, 0, 0])
+            liar.station.codec.said = lambda message: nonsense  # type: ignore[method-assign]
+            await liar.publish(".a", b"censored")
+            await until(lambda: refusals.get("no such level or probability", 0) > 0)
+            assert victim.metrics.events_delivered == 0
+            liar.station.codec.said = said  # type: ignore[method-assign]
+            await until(lambda: victim.metrics.events_delivered == 1)
 
     asyncio.run(scenario())
 

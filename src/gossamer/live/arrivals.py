@@ -132,6 +132,9 @@ class Arrivals:
             return False
         self.bodies.add(event.id, leaf, body)
         self._meet(link, message)
+        if not self.machine.knows(event.id):  # refused for what came beside it: the next copy may be as it should
+            self.bodies.forget(event.id)
+            return False
         return True
 
     def _message(self, link: Link, carrier: type[Struct], copy: Copy, event: Event) -> Message | None:

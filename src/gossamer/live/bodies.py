@@ -71,6 +71,11 @@ class Bodies:
         if len(self.packs) > PACKS_REMEMBERED:
             del self.packs[next(iter(self.packs))]
 
+    def forget(self, event_id: EventId) -> None:
+        """As if this event, which came alone, had never been met."""
+        self.leaves.pop(event_id, None)
+        self._drop(event_id)
+
     def get(self, event_id: EventId) -> Body | Pack | None:
         return self.bodies.get(event_id)
 
