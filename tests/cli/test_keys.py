@@ -85,6 +85,33 @@ def test_what_people_are_shown(net: Path) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", shown["not after"])
 
 
+def test_an_address_is_granted_kept_and_taken_back(net: Path) -> None:
+    answer = said("grant", net, "--node", "node-7", "--subscribe", ".a", "--address", "02.0.1")
+    assert answer.startswith("node-7 may subscribe .a and lives at 2.0.1 until ")
+    assert said("list", net).splitlines()[1].split()[-1] == "2.0.1"
+    assert told("show", net / "nodes/node-7")["address"] == "2.0.1"
+    said("rotate", net, "--node", "node-7")
+    said("rotate-authority", net)
+    said("refresh", net)
+    ring = Keyring.load(net / "nodes/node-7")
+    assert ring.grant.address == ring.lives_at(ring.peer) == (2, 0, 1)
+    assert told("grant", net, "--node", "node-7", "--address", "3.0.0")["address"] == "3.0.0"
+    assert told("grant", net, "--node", "node-7", "--address", "")["address"] == ""
+
+
+def test_two_nodes_do_not_live_at_one_address(net: Path) -> None:
+    grant = ("--subscribe", ".a", "--address", "2.0.1")
+    said("grant", net, "--node", "node-7", *grant)
+    says = "node-7 lives at 2.0.1: choose another --address, or revoke node-7"
+    refused(says, "grant", net, "--node", "node-8", *grant)
+    assert [row["node"] for row in told("list", net)] == ["node-7"]
+    said("grant", net, "--node", "node-7", *grant)  # it may have it again
+    said("revoke", net, "--node", "node-7")
+    said("grant", net, "--node", "node-8", *grant)
+    refused("node-8 lives at 2.0.1", "grant", net, "--node", "node-7", "--new-key")
+    said("grant", net, "--node", "node-7", "--new-key", "--address", "2.0.2")
+
+
 def test_a_node_s_key_is_kept_or_changed(net: Path) -> None:
     keys = [
         told("grant", net, "--node", "node-7", "--publish", ".a")["fingerprint"],
@@ -153,6 +180,13 @@ def test_a_passphrase_comes_from_a_file(net: Path) -> None:
         ("'../x' is no name for a node", ["grant", "net", "--node", "../x", "--publish", ".a"]),
         ("topic 'a' must start with a dot", ["grant", "net", "--node", "x", "--publish", "a"]),
         ("x may do nothing yet", ["grant", "net", "--node", "x"]),
+        ("--address '2.x' is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", "2.x"]),
+        ("is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", "2..1"]),
+        ("is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", "4294967296"]),
+        ("is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", "-1.0"]),
+        ("is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", "1" * 5000]),
+        ("is no address", ["grant", "net", "--node", "x", "--subscribe", ".a", "--address", ".".join("1" * 17)]),
+        ("x may read nothing, so it has", ["grant", "net", "--node", "x", "--publish", ".a", "--address", "2.0.1"]),
         ("--days must be between 1 and", ["grant", "net", "--node", "x", "--publish", ".a", "--days", "-1"]),
         ("x has no key to replace: let it in with gossamer keys grant net --node x", ["rotate", "net", "--node", "x"]),
         ("no key was ever issued to x", ["revoke", "net", "--node", "x"]),

@@ -53,6 +53,7 @@ def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
 @click.option("--publish", multiple=True, metavar="TOPIC", help="May publish on it and below (repeatable).")
 @click.option("--subscribe", multiple=True, metavar="TOPIC", help="May subscribe to it and below (repeatable).")
 @click.option("--owner", help="Who runs the node: no view holds more than a quarter of one owner's.")
+@click.option("--address", metavar="DIGITS", help="Where it lives in hpmcast's hierarchy, e.g. 2.0.1; '': nowhere.")
 @days
 @click.option("--new-key", is_flag=True, help="Give the node a new key too.")
 @passphrase
@@ -63,6 +64,7 @@ def grant(
     publish: tuple[str, ...],
     subscribe: tuple[str, ...],
     owner: str | None,
+    address: str | None,
     days: int,
     new_key: bool,
     passphrase_file: Path | None,
@@ -70,11 +72,12 @@ def grant(
 ) -> None:
     """Let a node in, or give it a new grant.
 
-    A node that has a grant keeps its key, and its topics and owner unless others are given. A running node takes the
-    new grant on SIGHUP, once its folder is where the node reads it.
+    A node that has a grant keeps its key, and its topics, owner and address unless others are given. A running node
+    takes the new grant on SIGHUP, once its folder is where the node reads it; another address, when it starts again.
     """
     of = Network(net, read_passphrase(passphrase_file))
-    tell_issued(of, of.grant(node, publish, subscribe, owner=owner, days=days, new_key=new_key), as_json)
+    issued = of.grant(node, publish, subscribe, owner=owner, address=address, days=days, new_key=new_key)
+    tell_issued(of, issued, as_json)
 
 
 @command.command(epilog="Example: gossamer keys rotate net --node node-7")
@@ -86,7 +89,8 @@ def grant(
 def rotate(net: Path, node: str, days: int, passphrase_file: Path | None, as_json: bool) -> None:
     """Give a node a new key.
 
-    Its topics and owner stay, and what it signed with the old key stays good; revoke that key if it was stolen.
+    Its topics, owner and address stay, and what it signed with the old key stays good; revoke that key if it was
+    stolen.
     """
     of = Network(net, read_passphrase(passphrase_file))
     if node not in [issued.node for issued, _ in of.nodes()]:

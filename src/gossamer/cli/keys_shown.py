@@ -27,6 +27,7 @@ def row(issued: Issued, worth: str) -> dict[str, Any]:
         "not_before_s": issued.not_before_s,
         "not_after_s": issued.not_after_s,
         "owner": issued.owner,
+        "address": issued.address,
     }
 
 
@@ -36,7 +37,9 @@ def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
         tell_json(row(issued, "good") | {"folder": str(there)})
         return
     may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
-    click.echo(f"{issued.node} may {' and '.join(may)} until {day(issued.not_after_s)}; all it needs is in {there}")
+    lives = f" and lives at {issued.address}" if issued.address else ""
+    until = f"until {day(issued.not_after_s)}"
+    click.echo(f"{issued.node} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
     if not (there / KEY).exists():
         click.echo(f"{KEY} is not there: put the other files beside it, wherever it is now.")
 
@@ -53,8 +56,8 @@ def show_facts(told: dict[str, Any]) -> None:
 
 def show_table(rows: Sequence[dict[str, Any]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner"):
-        table.add_column(name, no_wrap=name in ("node", "state", "key", "until"))
+    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner", "address"):
+        table.add_column(name, no_wrap=name in ("node", "state", "key", "until", "address"))
     for each in rows:
         key, until = each["fingerprint"][:16], day(each["not_after_s"])[:10]
         cells = (
@@ -65,6 +68,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             words(each["subscribe"]),
             until,
             each["owner"],
+            each["address"],
         )
         table.add_row(*map(escape, cells))
     Console().print(table)

@@ -15,6 +15,7 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.topics import Topic
+from gossamer.protocols.hpmcast.addresses import Address as Place
 from gossamer.wire.proof import Levels, Proof, Stamp
 
 Act: TypeAlias = Literal["publish", "subscribe"]
@@ -87,6 +88,9 @@ class Trust(Protocol):
     def owner(self, peer: Peer) -> str:
         """Whoever runs a peer, by its grant; empty: nobody named."""
 
+    def lives_at(self, peer: Peer) -> Place:
+        """Where a peer (or this node itself) lives in a hierarchy, by its grant; empty: that does not say."""
+
     def stamp(self, tree: Levels) -> Stamp | None:
         """This node's signature for a batch of its events."""
 
@@ -148,6 +152,9 @@ class OpenTrust:
 
     def owner(self, peer: Peer) -> str:
         return ""
+
+    def lives_at(self, peer: Peer) -> Place:
+        return ()
 
     def stamp(self, tree: Levels) -> Stamp | None:
         return None

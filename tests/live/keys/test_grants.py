@@ -17,7 +17,8 @@ GRANT = Grant("net-1", "node-1", NODE.key, (".soccer",), (".soccer.italy", ".new
 
 
 def test_a_grant_comes_back_as_it_was_issued() -> None:
-    assert open_grant(seal_grant(GRANT, AUTHORITY), TRUSTED) == (GRANT, AUTHORITY.short)
+    for each in (GRANT, replace(GRANT, address=(2, 0, 2**32 - 1))):
+        assert open_grant(seal_grant(each, AUTHORITY), TRUSTED) == (each, AUTHORITY.short)
 
 
 @pytest.mark.parametrize(
@@ -78,6 +79,13 @@ def test_a_grant_with_a_later_version_s_field_is_read_without_it() -> None:
     fields = [getattr(GRANT, name) for name in Grant.__struct_fields__]
     later = seal(b"grant", msgpack.encode([*fields, "new"]), AUTHORITY)
     assert open_grant(later, TRUSTED)[0] == GRANT
+
+
+def test_a_grant_from_before_there_were_addresses_is_good_and_names_none() -> None:
+    *fields, address = (getattr(GRANT, name) for name in Grant.__struct_fields__)
+    earlier = seal(b"grant", msgpack.encode(fields), AUTHORITY)
+    assert open_grant(earlier, TRUSTED)[0] == GRANT
+    assert address == ()
 
 
 def test_what_the_authority_signed_by_mistake_is_refused_and_nothing_else_happens() -> None:

@@ -10,6 +10,7 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.keys.sealed import Authorities, seal
 from gossamer.live.keys.signing import Signer
 from gossamer.live.trust import Act, Name
+from gossamer.protocols.hpmcast.messages import Digits
 
 SKEW_S = 300
 "Clocks may differ by this much."
@@ -38,6 +39,8 @@ class Grant(Struct, frozen=True, array_like=True):
     "Who runs the node; empty: nobody named."
     serial: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     "Of a node's grants the one with the highest counts; microseconds at which it was issued."
+    address: Digits = ()
+    "Where it lives in a hierarchy, the topmost digit first; none: nothing is said of that."
 
     def in_date(self, now_s: float) -> bool:
         return self.not_before_s - SKEW_S <= now_s <= self.not_after_s + SKEW_S

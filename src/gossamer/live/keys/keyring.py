@@ -22,6 +22,7 @@ from gossamer.live.keys.revoked import Revocations, open_revocations
 from gossamer.live.keys.signing import fingerprint, text, verifier, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
+from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.wire.proof import Levels, Proof, Proofs, Stamp, stamp
 
 GOOD_S = 10.0
@@ -154,6 +155,13 @@ class Keyring:
     def owner(self, peer: Peer) -> str:
         return next((held.grant.owner for held in self._standing.of(peer)), "")
 
+    def lives_at(self, peer: Peer) -> Address:
+        newest = self._newest(peer)
+        return newest.grant.address if newest is not None else ()
+
+    def _newest(self, peer: Peer) -> Held | None:
+        return self._own if peer == self.peer else next(iter(self._standing.of(peer)), None)
+
     # -- proofs -------------------------------------------------------------------------------------------------
 
     def stamp(self, tree: Levels) -> Stamp:
@@ -222,7 +230,7 @@ class Keyring:
 
     def _is_out(self, peer: Peer) -> bool:
         """Whether the newest key of a peer is revoked, as far as one knows."""
-        newest = self._own if peer == self.peer else next(iter(self._standing.of(peer)), None)
+        newest = self._newest(peer)
         return newest is None or newest.fingerprint in self._revocations.keys
 
     def _keep_list(self) -> None:

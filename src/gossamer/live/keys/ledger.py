@@ -11,6 +11,7 @@ from gossamer.core.ids import peer_of
 from gossamer.live.keys import files
 from gossamer.live.keys.grants import Grant
 from gossamer.live.keys.signing import fingerprint
+from gossamer.protocols.hpmcast.addresses import written
 
 SIZE_MAX = 1 << 28
 
@@ -29,6 +30,7 @@ class Issued(Struct, frozen=True):
     serial: int
     authority: str
     "The short form of the key of the authority that signed it."
+    address: str = ""
 
     @classmethod
     def of(cls, grant: Grant, authority: bytes) -> "Issued":
@@ -42,6 +44,7 @@ class Issued(Struct, frozen=True):
             grant.owner,
             grant.serial,
             authority.hex(),
+            written(grant.address),
         )
 
     @property

@@ -18,6 +18,7 @@ from gossamer.live.keys.grants import SKEW_S, Grant, seal_grant
 from gossamer.live.keys.ledger import Issued, Ledger
 from gossamer.live.keys.revoked import KEYS_MAX, Revocations, Revoked, seal_revocations
 from gossamer.live.keys.signing import Signer
+from gossamer.protocols.hpmcast.addresses import Address, written
 
 ABOUT, LEDGER, NODES = "network.json", "issued.jsonl", "nodes"
 DAYS = 365
@@ -87,12 +88,13 @@ class Network:
         subscribe: Sequence[str] = (),
         *,
         owner: str | None = None,
+        address: str | None = None,
         days: float = DAYS,
         new_key: bool = False,
         now_s: float | None = None,
     ) -> Issued:
-        """A grant for a new node, or a new one for a node that has one: same key, and same topics and owner unless
-        others are given. All the node needs then lies in `folder_of(node)`."""
+        """A grant for a new node, or a new one for a node that has one: same key, and same topics, owner and
+        address unless others are given. All the node needs then lies in `folder_of(node)`."""
         wishes.named(node, wishes.NODE_MAX, "node", "--node")
         topics, now_s = (wishes.topics(publish), wishes.topics(subscribe)), _now(now_s)
         valid_s = wishes.validity(days, now_s)
@@ -106,11 +108,23 @@ class Network:
             if not any(topics):
                 raise Misuse(f"{node} may do nothing yet: add --publish .topic or --subscribe .topic")
             label = wishes.label(owner if owner is not None else before.owner if before else "")
+            place = wishes.address(address if address is not None else before.address if before else "")
+            self._refuse_place(node, place, topics[1], now_s)
             serial = max(int(now_s * 1e6), before.serial + 1 if before else 0)
             signer = Signer.new() if before is None or new_key else None
             key = signer.key if signer else bytes.fromhex(before.key if before else "")
-            grant = Grant(self.id, node, key, *topics, *valid_s, label, serial)
+            grant = Grant(self.id, node, key, *topics, *valid_s, label, serial, place)
             return self._issue(ledger, grant, signer)
+
+    def _refuse_place(self, node: str, place: Address, subscribe: Sequence[str], now_s: float) -> None:
+        """Who lives somewhere carries what its neighbours read; and nobody else lives there."""
+        if place and not subscribe:
+            raise Misuse(
+                f"{node} may read nothing, so it has no use for --address: add --subscribe .topic, or leave it"
+            )
+        for other, worth in self.nodes(now_s) if place else ():
+            if other.address == written(place) and other.node != node and worth in ("good", "not yet"):
+                raise Misuse(f"{other.node} lives at {other.address}: choose another --address, or revoke {other.node}")
 
     def _issue(self, ledger: Ledger, grant: Grant, signer: Signer | None = None) -> Issued:
         """Noted first, so that whatever is out can be revoked."""
@@ -170,7 +184,8 @@ class Network:
             for each in stale:
                 topics = each.publish, each.subscribe
                 dates = each.not_before_s, each.not_after_s
-                grant = Grant(self.id, each.node, bytes.fromhex(each.key), *topics, *dates, each.owner, each.serial + 1)
+                key, place = bytes.fromhex(each.key), wishes.address(each.address)
+                grant = Grant(self.id, each.node, key, *topics, *dates, each.owner, each.serial + 1, place)
                 self._issue(ledger, grant)
             self._share_all()
             return [each.node for each in stale]

@@ -1,14 +1,17 @@
 """What people may ask of an authority, checked: a sentence for every wish that cannot be granted."""
 
+import re
 from collections.abc import Iterable
 
 import msgspec
 
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import topic
+from gossamer.live.config_place import LEVELS_MAX, RADIX_MAX
 from gossamer.live.keys.grants import TOPICS_MAX
 from gossamer.live.keys.ledger import Issued
 from gossamer.live.trust import Name
+from gossamer.protocols.hpmcast.addresses import Address
 
 NETWORK_MAX, NODE_MAX, OWNER_MAX = 40, 64, 64
 DAYS_MAX = 36_500
@@ -43,6 +46,16 @@ def label(owner: str) -> str:
     if len(owner) > OWNER_MAX or not owner.isprintable():
         raise Misuse(f"--owner {owner[:80]!r} is not a label: use {OWNER_MAX} printable characters at most")
     return owner
+
+
+def address(text: str) -> Address:
+    """A place in a hierarchy; none, where the text is empty."""
+    digits = text.split(".") if text else []
+    if all(re.fullmatch("[0-9]{1,10}", each) for each in digits):
+        place = tuple(map(int, digits))
+        if len(place) <= LEVELS_MAX and max(place, default=0) < RADIX_MAX:
+            return place
+    raise Misuse(f"--address {text[:80]!r} is no address: write digits with dots between, like 2.0.1")
 
 
 def chosen(entries: Iterable[Issued], node: str | None, key: str | None) -> list[Issued]:
