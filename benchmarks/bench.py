@@ -1,29 +1,47 @@
-"""The whole result: what was measured, on what, and whether the bars are met."""
+"""The whole result: what was measured, on what, and whether the bars are met. Each part is a module of its own."""
 
 import os
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, Protocol
 
 from msgspec import Struct
 
-from benchmarks.epidemic import Recovering
-from benchmarks.filters import Filters
-from benchmarks.giant import Giant
-from benchmarks.machines import Machines
-from benchmarks.spreads import Comparison
-from benchmarks.sweeps import Sweeps
+from benchmarks.tables import Table, markdown
 
-MILLION = 1_000_000
-NAIVE_TIMES = 100
-NUMPY_TIMES = 3
-GIANT_SIZE = 100_000_000
-GIANT_S = 120
-BYTES_PER_PROCESS = 8
-EPIDEMIC_S = 10
-MANY_FILTERS = 100_000
-INDEX_TIMES = 50
+THREADS = min(2, os.cpu_count() or 1)
+
+
+class Scale(Struct, frozen=True):
+    """How much is measured."""
+
+    quick: bool = False
+    "A smoke test: fewer turns, nothing very large."
+    sizes: tuple[int, ...] = ()
+    "Other numbers of processes to compare at."
+
+
+class Bar(Struct, frozen=True):
+    """What is asked for; `met` is None if it was not measured."""
+
+    what: str
+    wanted: str
+    got: str
+    met: bool | None
+
+
+class Part(Protocol):
+    """One thing that is measured; in its tables it is told, and it may have bars, met or not."""
+
+    ABOUT: str
+
+    def measure(self, scale: Scale) -> Any: ...
+
+    def tables(self, told: Any) -> Iterable[Table]: ...
+
+    def bars(self, told: Any) -> Iterable[Bar]: ...
 
 
 class Machine(Struct, frozen=True):
@@ -41,27 +59,25 @@ class Machine(Struct, frozen=True):
     load_after: float
 
 
-class Bar(Struct, frozen=True):
-    """What is asked for; `met` is None if it was not measured."""
-
-    what: str
-    wanted: str
-    got: str
-    met: bool | None
-
-
 class Bench(Struct, frozen=True):
     command: str
     machine: Machine
     agreed: int
     "Runs compared process by process before anything was timed."
-    spread: list[Comparison]
-    giant: list[Giant]
-    machines: Machines | None
-    spark: Sweeps | None
-    filters: Filters | None
-    epidemic: list[Recovering]
+    parts: dict[str, Any]
     bars: list[Bar]
+
+
+def within(what: str, limit: float, got: float | None, unit: str = "s") -> Bar:
+    """A bar that is a limit."""
+    said = "not measured" if got is None else f"{got:.3g} {unit}"
+    return Bar(what, f"at most {limit:g} {unit}", said, None if got is None else got <= limit)
+
+
+def verdicts(asked: Iterable[Bar]) -> Table:
+    met = {True: "met", False: "NOT met", None: "–"}
+    rows = [[bar.what, bar.wanted, bar.got, met[bar.met]] for bar in asked]
+    return Table("Bars", ["what", "wanted", "got", ""], rows)
 
 
 def machine(load_before: float) -> Machine:
@@ -87,44 +103,16 @@ def cpu_model() -> str:
     return next(named, platform.processor() or "unknown")
 
 
-def bars(
-    spread: list[Comparison], giant: list[Giant], filters: Filters | None, epidemic: list[Recovering]
-) -> Iterator[Bar]:
-    for other, times in (("naive", NAIVE_TIMES), ("numpy", NUMPY_TIMES)):
-        found = [each.ratios[other] for each in spread if each.processes == MILLION and each.success >= 1.0]
-        got = f"{found[0].median:.1f} × ({found[0].low:.1f} to {found[0].high:.1f})" if found else "not measured"
-        met = found[0].median >= times if found else None
-        yield Bar(f"10^6 processes, CPU time of {other} over the kernel's", f"at least {times} ×", got, met)
-    whole = [each for each in giant if max(each.sizes) == GIANT_SIZE]
-    slowest = max((each.took.wall_s for each in whole), default=None)
-    largest = max((each.bytes_per_process for each in whole), default=None)
-    yield Bar(
-        "10^8 processes, the slowest run",
-        f"within {GIANT_S} s",
-        "not measured" if slowest is None else f"{slowest:.0f} s",
-        None if slowest is None else slowest <= GIANT_S,
-    )
-    yield Bar(
-        "10^8 processes, memory",
-        f"at most {BYTES_PER_PROCESS} bytes per process",
-        "not measured" if largest is None else f"{largest:.2f} bytes",
-        None if largest is None else largest <= BYTES_PER_PROCESS,
-    )
-    yield from filter_bars(filters)
-    slowest = max((each.full_s.high for each in epidemic), default=None)
-    yield Bar(
-        "100 dispatchers, 50 events/s each, 15 s of recovery: CPU time of the slowest run",
-        f"less than {EPIDEMIC_S} s",
-        "not measured" if slowest is None else f"{slowest:.1f} s",
-        None if slowest is None else slowest < EPIDEMIC_S,
-    )
-
-
-def filter_bars(filters: Filters | None) -> Iterator[Bar]:
-    found = [each.times for each in filters.matching if each.filters == MANY_FILTERS] if filters else []
-    yield Bar(
-        "10^5 filters, CPU time of a plain loop over the index's",
-        f"at least {INDEX_TIMES} ×",
-        f"{found[0].median:.0f} × ({found[0].low:.0f} to {found[0].high:.0f})" if found else "not measured",
-        found[0].median >= INDEX_TIMES if found else None,
-    )
+def told(bench: Bench, tables: Iterable[Table]) -> str:
+    """As Markdown."""
+    on = bench.machine
+    lines = [
+        "# Benchmarks",
+        "",
+        f"`{bench.command}` on {on.cores} cores of {on.cpu} ({on.system}), Python {on.python}, NumPy {on.numpy}, "
+        f"Numba {on.numba}, PySpark {on.pyspark}; load {on.load_before} before, {on.load_after} after.",
+        f"Before timing, kernel, NumPy and plain Python were compared process by process in {bench.agreed} runs.",
+    ]
+    for table in tables:
+        lines += ["", *markdown(table)]
+    return "\n".join(lines) + "\n"

@@ -1,14 +1,20 @@
 """Recovery in experiments: how long a run of the kernel takes, and how far it is ahead of machines on the same runs."""
 
+from collections.abc import Iterator
+
 from msgspec import Struct
 from msgspec.structs import replace
 
+from benchmarks.bench import Bar, Scale, within
 from benchmarks.measure import Span, must_agree, span, timed
+from benchmarks.tables import Table, ranged
 from gossamer.fast import epidemic as fast
 from gossamer.protocols.recovery.params import Method, Params
 from gossamer.protocols.recovery.setting import EpidemicSetting
 from gossamer.sim import epidemic as sim
 
+ABOUT = "recovery in experiments"
+CPU_S = 10
 METHODS: tuple[Method, ...] = ("none", "push", "combined")
 FULL = EpidemicSetting()
 "100 dispatchers, 50 events/s each, 15 s."
@@ -32,8 +38,8 @@ class Recovering(Struct, frozen=True):
     "How many times the kernel's time that is."
 
 
-def measure(runs: int) -> list[Recovering]:
-    return [of_method(method, runs) for method in METHODS]
+def measure(scale: Scale) -> list[Recovering]:
+    return [of_method(method, 2 if scale.quick else 5) for method in METHODS]
 
 
 def of_method(method: Method, runs: int) -> Recovering:
@@ -51,3 +57,24 @@ def of_method(method: Method, runs: int) -> Recovering:
         machines_s.append(slow.cpu_s)
         ratios.append(slow.cpu_s / (quick.cpu_s / AT_ONCE))
     return Recovering(method, span(full_s), span(per_hop), span(machines_s), span(ratios))
+
+
+def tables(told: list[Recovering]) -> list[Table]:
+    rows = [
+        [
+            each.method,
+            ranged(each.full_s),
+            ranged(each.ns_per_hop),
+            ranged(each.machines_s),
+            ranged(each.kernel_ratio),
+        ]
+        for each in told
+    ]
+    head = ["recovery", "kernel, s", "ns per message", "machines, small, s", "times the kernel's time"]
+    note = "100 dispatchers, 50 events/s each, 15 s; machines: 30, 20 events/s, 2 s, the same runs by both. CPU time."
+    return [Table("Events lost on a tree and found again", head, rows, note)]
+
+
+def bars(told: list[Recovering] | None) -> Iterator[Bar]:
+    slowest = max((each.full_s.high for each in told or ()), default=None)
+    yield within("100 dispatchers, 50 events/s each, 15 s of recovery: CPU time of the slowest run", CPU_S, slowest)

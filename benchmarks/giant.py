@@ -1,20 +1,33 @@
 """One event among very many processes, in an operating system process of its own so that its memory can be told."""
 
+import itertools
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
 
+from benchmarks.bench import THREADS, Bar, Scale, within
 from benchmarks.measure import Took, timed
-from benchmarks.spreads import KERNEL, chain
+from benchmarks.spreads import KERNEL, LOSSY, chain
+from benchmarks.tables import Table, number
 from gossamer.core.setting import Publication
 from gossamer.core.tally import LIVE, REACHED, ROUNDS_LAST, SENT_INTRA, SENT_UP
 from gossamer.fast import engine
+
+ABOUT = "one event among up to 10^8 processes"
+RUNS: tuple[tuple[tuple[int, ...], float], ...] = (
+    ((10_000_000,), 1.0),
+    ((100_000_000,), 1.0),
+    ((1_000, 100_000, 100_000_000), LOSSY),
+)
+LARGEST = 100_000_000
+WALL_S = 120
+BYTES_PER_PROCESS = 8
 
 
 class Giant(Struct, frozen=True):
@@ -31,6 +44,11 @@ class Giant(Struct, frozen=True):
     rounds: int
     bytes_per_process: float
     "Peak memory during the run, beyond what the idle interpreter has."
+
+
+def measure(scale: Scale) -> list[Giant]:
+    runs = [] if scale.quick else RUNS
+    return [run_apart(*each, threads) for each, threads in itertools.product(runs, range(1, THREADS + 1))]
 
 
 def memory_bytes(field: str) -> int:
@@ -73,6 +91,33 @@ def run_apart(sizes: Sequence[int], success: float, threads: int) -> Giant:
     command = [sys.executable, "-m", "benchmarks.giant", asked]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, check=True)
     return msgspec.json.decode(done.stdout, type=Giant)
+
+
+def tables(told: list[Giant]) -> list[Table]:
+    rows = [
+        [
+            " / ".join(f"{size:,}" for size in reversed(each.sizes)),
+            f"{1 - each.success:.0%}",
+            str(each.threads),
+            number(each.took.wall_s),
+            number(each.took.cpu_s),
+            number(each.ns_per_message),
+            f"{each.bytes_per_process:.2f}",
+            f"{each.reached:.4%}",
+            str(each.rounds),
+        ]
+        for each in told
+    ]
+    head = ["processes", "loss", "threads", "wall s", "CPU s", "ns/message", "bytes/process", "reached", "rounds"]
+    return [Table("The kernel alone, one run each", head, rows, "Nanoseconds are by the clock.")]
+
+
+def bars(told: list[Giant] | None) -> Iterator[Bar]:
+    whole = [each for each in told or () if max(each.sizes) == LARGEST]
+    slowest = max((each.took.wall_s for each in whole), default=None)
+    largest = max((each.bytes_per_process for each in whole), default=None)
+    yield within("10^8 processes, the slowest run", WALL_S, slowest)
+    yield within("10^8 processes, memory for each", BYTES_PER_PROCESS, largest, "bytes")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
 """Real machines in the simulated world: what a step costs, and how far the kernel is ahead on the same runs."""
 
 import time
+from collections.abc import Iterable
 
 from msgspec import Struct
 
+from benchmarks.bench import Bar, Scale
 from benchmarks.measure import Span, must_agree, span, timed
 from benchmarks.spreads import KERNEL, LOSSY, chain
+from benchmarks.tables import Table, ranged
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given, Publish
 from gossamer.core.setting import Publication
@@ -15,6 +18,7 @@ from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
 from gossamer.sim.world import Watcher
 
+ABOUT = "machines"
 SIZES = (10, 100, 1000)
 AT_ONCE = 20
 "Runs the kernel is given in one call, as in a sweep."
@@ -45,11 +49,11 @@ class Published(Watcher):
             self.at_s = time.process_time()
 
 
-def measure(runs: int) -> Machines:
+def measure(scale: Scale) -> Machines:
     setting, publication = chain(SIZES, LOSSY), Publication(len(SIZES) - 1)
     fast.tallies(KERNEL, setting, publication, [0])  # compiled
     build_s, event_s, steps, kernel_s = [], [], [], []
-    for seed in range(runs):
+    for seed in range(3 if scale.quick else 15):
         published = Published()
         start_s = time.process_time()
         rows = sim.spread(CATALOGUE["camcast"], setting, publication, seed, watchers=[published]).rows
@@ -68,3 +72,18 @@ def measure(runs: int) -> Machines:
         steps=span(steps),
         kernel_ratio=span([each / ours for each, ours in zip(event_s, kernel_s, strict=True)]),
     )
+
+
+def tables(told: Machines) -> list[Table]:
+    rows = [
+        ["machines made and subscribed, ms", ranged(told.build_ms)],
+        ["one event, ms", ranged(told.event_ms)],
+        ["one step, µs", ranged(told.us_per_step)],
+        ["steps of an event", ranged(told.steps)],
+        ["times the kernel's time", ranged(told.kernel_ratio)],
+    ]
+    return [Table(f"Real machines in the simulated world, {told.processes:,} of them", ["what", "CPU"], rows)]
+
+
+def bars(told: Machines | None) -> Iterable[Bar]:
+    return ()

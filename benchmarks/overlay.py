@@ -1,16 +1,16 @@
 """Overlays: what it costs to build one, by the number of nodes, and how far the kernel is ahead of NumPy on the part
-that costs most. `python -m benchmarks.overlay` tells."""
+that costs most. `python -m benchmarks.run --only overlay` tells."""
 
 import resource
+from collections.abc import Iterator
 from typing import Any
 
-import click
 import numpy as np
 from msgspec import Struct
-from rich.console import Console
-from rich.table import Table
 
-from benchmarks.measure import Span, must_agree, span, timed
+from benchmarks.bench import THREADS, Bar, Scale, within
+from benchmarks.measure import Span, Took, must_agree, span, timed
+from benchmarks.tables import Table, number, ranged
 from gossamer.core.draws import CANDIDATE, draw, fold
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
@@ -22,16 +22,16 @@ from gossamer.protocols.spidercast.rules import GREEDY, word_of
 from gossamer.protocols.spidercast.setting import OverlaySetting
 from gossamer.protocols.spidercast.workload import Workload
 
+ABOUT = "overlays"
 VIEW = 200
 "Others a node knows where all would be too many: ten or more for each of the hundred topics."
 CURVE: tuple[tuple[int, View], ...] = (
     *((nodes, "full") for nodes in (1_000, 3_000, 10_000)),
     *((nodes, VIEW) for nodes in (1_000, 10_000, 100_000, 1_000_000)),
 )
-COLUMNS = (
-    *("nodes", "view", "interests s", "build s", "wall s", "measures s", "µs/node"),
-    *("rounds", "messages/node", "degree", "partitioned", "peak MB"),
-)
+QUICK_UP_TO = 3_000
+LIMITS_S: dict[tuple[int, View], float] = {(10_000, "full"): 3, (100_000, VIEW): 60, (1_000_000, VIEW): 900}
+MEMORY_GB = 12
 COMPARED = (1_000, 4_000)
 "Numbers of nodes at which NumPy makes the same choices."
 
@@ -41,18 +41,14 @@ class Built(Struct, frozen=True):
 
     nodes: int
     view: View
-    interests_s: float
-    build_s: float
-    "CPU seconds, compiled."
-    build_wall_s: float
-    measure_s: float
-    "Degrees and the components of every topic; diameters as lower bounds."
-    us_per_node: float
+    build: Took
+    measures: Took
+    "Degrees and the components of every topic; diameters, from 10^4 nodes on as lower bounds."
     rounds: int
     messages_per_node: float
     degree_mean: float
     topics_partitioned: int
-    peak_mb: float
+    peak_gb: float
     "Of the process so far."
 
 
@@ -65,9 +61,21 @@ class Chosen(Struct, frozen=True):
     ratio: Span
 
 
-def built(nodes: int, view: View, threads: int, seed: int = 1) -> Built:
-    drawn, interests = timed(Workload(nodes=nodes).interests, seed)
-    took, overlay = timed(build, OverlaySetting(interests=interests, params=Params(view=view)), seed, threads)
+class Overlays(Struct, frozen=True):
+    curve: list[Built]
+    chosen: list[Chosen]
+
+
+def measure(scale: Scale) -> Overlays:
+    built(64, "full")  # compiled
+    curve = [built(nodes, view) for nodes, view in CURVE if not scale.quick or nodes <= QUICK_UP_TO]
+    sizes, runs = (COMPARED[:1], 2) if scale.quick else (COMPARED, 5)
+    return Overlays(curve, [compared(nodes, runs) for nodes in sizes])
+
+
+def built(nodes: int, view: View, seed: int = 1) -> Built:
+    interests = Workload(nodes=nodes).interests(seed)
+    took, overlay = timed(build, OverlaySetting(interests=interests, params=Params(view=view)), seed, THREADS)
     exact_up_to = measures.EXACT_UP_TO if nodes < measures.EXACT_UP_TO else 0
     looked, found = timed(
         lambda: measures.measure(
@@ -75,9 +83,8 @@ def built(nodes: int, view: View, threads: int, seed: int = 1) -> Built:
         )
     )
     return Built(
-        nodes, view, drawn.cpu_s, took.cpu_s, took.wall_s, looked.cpu_s, 1e6 * took.cpu_s / nodes, overlay.rounds,
-        sum(overlay.messages.values()) / nodes, found.degree_mean, found.topics_partitioned,
-        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        nodes, view, took, looked, overlay.rounds, sum(overlay.messages.values()) / nodes, found.degree_mean,
+        found.topics_partitioned, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
     )  # fmt: skip
 
 
@@ -103,6 +110,7 @@ def first_choices_by_numpy(wants: Any, seed: int) -> list[int]:
 
 def compared(nodes: int, runs: int) -> Chosen:
     kernel_s, numpy_s = [], []
+    first_choices(arrays.prepare(OverlaySetting(interests=Workload(nodes=64).interests(1)), 1))  # compiled
     for seed in range(1, runs + 1):
         setting = OverlaySetting(interests=Workload(nodes=nodes).interests(seed))
         room = arrays.prepare(setting, seed)
@@ -114,29 +122,48 @@ def compared(nodes: int, runs: int) -> Chosen:
     return Chosen(nodes, span(kernel_s), span(numpy_s), span([b / a for a, b in zip(kernel_s, numpy_s)]))
 
 
-@click.command()
-@click.option("--most", default=100_000, show_default=True, help="No more nodes than these.")
-@click.option("--threads", default=1, show_default=True)
-@click.option("--runs", default=3, show_default=True, help="Turns of the comparison with NumPy.")
-def command(most: int, threads: int, runs: int) -> None:
-    """What overlays cost, by the number of nodes."""
-    console = Console(width=130)
-    built(64, "full", threads)  # compiled
-    curve = Table(*COLUMNS, title="News feeds, 100 topics, 10 each, (3, 0)-coverage")
-    for nodes, view in CURVE:
-        if nodes <= most:
-            one = built(nodes, view, threads)
-            curve.add_row(
-                f"{nodes:,}", str(view), f"{one.interests_s:.2f}", f"{one.build_s:.2f}", f"{one.build_wall_s:.2f}",
-                f"{one.measure_s:.2f}", f"{one.us_per_node:.0f}", str(one.rounds), f"{one.messages_per_node:.1f}",
-                f"{one.degree_mean:.2f}", str(one.topics_partitioned), f"{one.peak_mb:.0f}",
-            )  # fmt: skip
-    console.print(curve)
-    ahead = Table("nodes", "kernel s", "NumPy s", "times", title="The first choice of every node, all others known")
-    for each in (compared(nodes, runs) for nodes in COMPARED):
-        ahead.add_row(f"{each.nodes:,}", *(f"{part.median:.3g}" for part in (each.kernel_s, each.numpy_s, each.ratio)))
-    console.print(ahead)
+def curve_table(told: Overlays) -> Table:
+    rows = [
+        [
+            f"{each.nodes:,}",
+            str(each.view),
+            number(each.build.wall_s),
+            number(each.build.cpu_s),
+            number(each.measures.wall_s),
+            number(1e6 * each.build.cpu_s / each.nodes),
+            str(each.rounds),
+            number(each.messages_per_node),
+            number(each.degree_mean),
+            str(each.topics_partitioned),
+            number(each.peak_gb),
+        ]
+        for each in told.curve
+    ]
+    head = [
+        *("nodes", "view", "build, wall s", "CPU s", "measures, wall s", "CPU µs/node", "rounds", "messages/node"),
+        *("degree", "partitioned", "peak GB"),
+    ]
+    return Table("Overlays: news feeds, 100 topics, 10 each, (3, 0)-coverage", head, rows, f"Threads: {THREADS}.")
 
 
-if __name__ == "__main__":
-    command()
+def chosen_table(told: Overlays) -> Table:
+    rows = [
+        [f"{each.nodes:,}", ranged(each.kernel_s, 1e3), ranged(each.numpy_s, 1e3), ranged(each.ratio)]
+        for each in told.chosen
+    ]
+    head = ["nodes", "kernel, ms", "NumPy, ms", "times the kernel's time"]
+    return Table("The first choice of every node, all others known", head, rows, "CPU time; both choose the same.")
+
+
+def tables(told: Overlays) -> list[Table]:
+    return [curve_table(told), chosen_table(told)]
+
+
+def bars(told: Overlays | None) -> Iterator[Bar]:
+    curve = {(each.nodes, each.view): each for each in (told.curve if told else ())}
+    for (nodes, view), limit_s in LIMITS_S.items():
+        one = curve.get((nodes, view))
+        took_s = None if one is None else one.build.wall_s + (one.measures.wall_s if nodes > 10_000 else 0.0)
+        what = "built" if nodes <= 10_000 else "built and measured"
+        yield within(f"an overlay of {nodes:,} nodes, {what}", limit_s, took_s)
+    yield within("an overlay of 1,000,000 nodes, memory", MEMORY_GB, one.peak_gb if one else None, "GB")

@@ -7,16 +7,23 @@ import numpy as np
 from msgspec import Struct
 
 from benchmarks import baselines
+from benchmarks.bench import THREADS, Bar, Scale
 from benchmarks.measure import Span, Timed, in_turns, must_agree, ratio, scaled
+from benchmarks.tables import Table, ranged
 from gossamer.core.setting import Community, Publication, Setting
 from gossamer.core.tally import REACHED, ROUNDS_LAST, SENT_INTRA
 from gossamer.fast import engine
 from gossamer.protocols.camcast.params import Params
 
+ABOUT = "one event"
 KERNEL = "gossamer.protocols.camcast.kernel"
 LOSSY = 0.85
 SECOND_THREAD_FROM = 1_000_000
 NAIVE_LOSSY_UP_TO = 100_000
+SIZES = (10_000, 100_000, 1_000_000)
+MILLION = 1_000_000
+NAIVE_TIMES = 100
+NUMPY_TIMES = 3
 BUDGET_S = 6.0
 "A contender that has used up so many seconds sits out the remaining turns."
 
@@ -86,6 +93,11 @@ def check(sizes: Sequence[int], seeds: Sequence[int]) -> int:
     return compared
 
 
+def measure(scale: Scale) -> list[Comparison]:
+    turns = 3 if scale.quick else 15
+    return [compare(n, success, turns, THREADS) for n in scale.sizes or SIZES for success in (1.0, LOSSY)]
+
+
 def compare(n: int, success: float, turns: int, threads: int) -> Comparison:
     contenders: dict[str, Callable[[int], tuple[int, int, int]]] = {
         "kernel": partial(kernel, n, success=success),
@@ -114,3 +126,26 @@ def ratios(taken: dict[str, Timed]) -> Iterator[tuple[str, Span]]:
             yield name, ratio([turn.wall_s for turn in ours], [turn.wall_s for turn in other.turns])
         elif name != "kernel":
             yield name, ratio([turn.cpu_s for turn in other.turns], [turn.cpu_s for turn in ours])
+
+
+def tables(told: list[Comparison]) -> list[Table]:
+    rows = []
+    for each in told:
+        for name, taken in each.taken.items():
+            beside = each.ratios.get(name)
+            unit = "× as fast" if name.startswith("kernel") else "×"
+            times = "" if beside is None else f"{ranged(beside)} {unit}"
+            per_message = ranged(scaled(taken.cpu_s, 1e9 / each.messages))
+            case = [f"{each.processes:,}", f"{1 - each.success:.0%}", name]
+            rows.append([*case, ranged(taken.cpu_s, 1e3), ranged(taken.wall_s, 1e3), per_message, times])
+    head = ["processes", "loss", "who", "CPU ms", "wall ms", "CPU ns per message", "of the kernel's time"]
+    note = "Median (least–most) of turns all took in one run; ratios are of CPU time, of threads by the clock."
+    return [Table("One event, every process tells floor(ln n + 5) different others", head, rows, note)]
+
+
+def bars(told: list[Comparison] | None) -> Iterator[Bar]:
+    for other, times in (("naive", NAIVE_TIMES), ("numpy", NUMPY_TIMES)):
+        found = [each.ratios[other] for each in told or () if each.processes == MILLION and each.success >= 1.0]
+        got = f"{found[0].median:.1f} × ({found[0].low:.1f} to {found[0].high:.1f})" if found else "not measured"
+        met = found[0].median >= times if found else None
+        yield Bar(f"10^6 processes, CPU time of {other} over the kernel's", f"at least {times} ×", got, met)

@@ -2,19 +2,23 @@
 
 import contextlib
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
 from msgspec import Struct
 
+from benchmarks.bench import Bar, Scale
 from benchmarks.measure import must_agree, timed
+from benchmarks.tables import Table, number
 from gossamer.lab.grid import Point, points
 from gossamer.lab.spec import read
 from gossamer.lab.trial import run_trials
 from gossamer.pipeline.session import spark_session
 from gossamer.pipeline.sweep import outcomes_folder, run_sweep
 
+ABOUT = "sweeps on Spark"
 EXPERIMENT = "camcast/fig15"
 GROWN = 100
 "The larger sweep has communities so many times the size, and fewer runs of them."
@@ -61,7 +65,11 @@ def sent(folder: Path) -> int:
     return sum(sum(column.to_pylist()) for table in columns for column in table.columns)
 
 
-def measure(runs: int) -> Sweeps:
+def measure(scale: Scale) -> Sweeps:
+    return of_runs(100 if scale.quick else 1000)
+
+
+def of_runs(runs: int) -> Sweeps:
     cases = {
         f"{EXPERIMENT}, {runs} runs": grid(runs),
         f"the same {GROWN} times as large, {max(1, runs // 20)} runs": grid(max(1, runs // 20), GROWN),
@@ -84,3 +92,29 @@ def sweep(spark: Any, name: str, made: list[Point], folder: Path) -> Sweep:
     cores = spark.sparkContext.defaultParallelism
     overhead_s = swept.wall_s - looped.wall_s / cores
     return Sweep(name, status.ran, cores, looped.wall_s, swept.wall_s, overhead_s)
+
+
+def tables(told: Sweeps) -> list[Table]:
+    rows = [
+        [
+            each.name,
+            f"{each.trials:,}",
+            number(each.loop_s),
+            number(each.spark_s),
+            f"{each.loop_s / each.spark_s:.2f} ×",
+            f"{each.overhead_s:.2f}",
+            f"{1e6 * each.overhead_s / each.trials:.0f}",
+        ]
+        for each in told.sweeps
+    ]
+    cores = told.sweeps[0].cores
+    head = ["sweep", "trials", "loop s", f"Spark s, {cores} cores", "speed-up", "overhead s", "µs per trial"]
+    note = (
+        f"Before that, once: Spark starts in {told.session_s:.1f} s, its first job takes {told.first_job_s:.1f} s. "
+        "Overhead is what Spark takes beyond the loop's time divided by the cores; it includes writing the outcomes."
+    )
+    return [Table("A sweep on Spark, against a loop in one process", head, rows, note)]
+
+
+def bars(told: Sweeps | None) -> Iterable[Bar]:
+    return ()

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from benchmarks.bench import Bar
+from benchmarks.bench import Bar, verdicts
 from benchmarks.live.results import Cell, Ratio
 from benchmarks.live.systems import SYSTEMS
-from benchmarks.tables import Table, number, ranged, verdicts
+from benchmarks.tables import Table, number, ranged
 
 BUSY = 0.5
 "A load beyond this makes times longer than they are."

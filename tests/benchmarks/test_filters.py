@@ -19,7 +19,7 @@ def test_symbols_follow_zipf_and_a_tenth_of_the_filters_says_or() -> None:
 
 def test_index_and_loop_agree_and_both_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(filters, "CHECKS", 20_000)
-    told = filters.measure([50, 300], turns=2)
+    told = filters.of_sizes([50, 300], turns=2)
     assert [each.filters for each in told.matching] == [50, 300]
     assert all(each.times.low > 0 < each.matches for each in told.matching)
     wrong = [each.wrong.median for each in told.condensing]
