@@ -1,5 +1,7 @@
 """The kernel of hpmcast may not drift: whatever the machines do, it does, seed by seed and message by message."""
 
+import math
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -52,6 +54,7 @@ def test_machines_and_kernel_agree_run_by_run(variant: str) -> None:
 VARIANTS: dict[str, dict[str, Any]] = {
     "a floor": {"audience_floor": 4},
     "a floor higher than any view": {"audience_floor": 100},
+    "a floor where everybody is told anyway": {"audience_floor": 100, "variant": "rfpbcast"},
     "a few are told at once": {"direct": 3},
     "many are told at once": {"direct": 12, "expected_loss": 0.2, "loss": 0.2},
     "a floor, and a few at once": {"audience_floor": 6, "direct": 2},
@@ -86,6 +89,46 @@ def test_they_agree_whatever_is_chosen(variant: str) -> None:
 def test_they_agree_on_many_seeds_whatever_is_chosen(variant: str) -> None:
     for seed in range(200):
         compare(small(seed, **VARIANTS[variant]), 2000 + seed)
+
+
+def anything(seed: int) -> HierarchySetting:
+    """A setting nobody thought of: levels of one subsystem, groups smaller than R, every option beside every other."""
+    pick = Random(seed)
+    branching = [pick.choice((1, 2, 2, 3, 4, 5, 7, 16, 40)) for _ in range(pick.randint(1, 6))]
+    while math.prod(branching) > 64:
+        branching[branching.index(max(branching))] //= 2
+    params: dict[str, Any] = {
+        "variant": pick.choice(("hpmcast", "hpmcast", "hpmcast", "hpmcast", "pmcast", "rfpbcast")),
+        "delegates": pick.choice((1, 2, 3, 4, 7, 20)), "fanout": pick.choice((1, 2, 3, 6, 30)),
+        "audience_floor": pick.choice((0, 0, 1, 4, 50)), "estimated": pick.random() < 0.25,
+        "hops": pick.choice((0, 0, 1, 2, 6)), "repetitions": pick.choice((0, 0, 1, 5)),
+        "expected_loss": pick.choice((0.0, 0.05, 0.5)), "expected_crashed": pick.choice((0.0, 0.0, 0.5)),
+    }  # fmt: skip
+    if not params["estimated"]:
+        params |= {"direct": pick.choice((0, 0, 1, 4, 100)), "lan": pick.choice((0, 0, 3, 100))}
+    where: dict[str, Any] = {"branching": tuple(branching), "populated": pick.choice((1.0, 0.8, 0.4, 0.1))}
+    if pick.random() < 0.3:
+        radix = [pick.choice((1, 2, 5, 256)) for _ in branching]
+        some = {tuple(pick.randrange(min(each, 4)) for each in radix) for _ in range(pick.randint(1, 50))}
+        where = {"branching": tuple(radix), "addresses": tuple(sorted(some))}
+    there = len(where.get("addresses", ())) or math.prod(branching)
+    publisher = pick.randrange(there) if pick.random() < 0.2 else None
+    return HierarchySetting(
+        **where, params=Params(**params), publisher=publisher, interest=pick.choice((0.0, 0.02, 0.1, 0.3, 0.6, 1.0)),
+        loss=pick.choice((0.0, 0.05, 0.5)), crashed=pick.choice((0.0, 0.0, 0.2, 0.99)), attempts=pick.choice((1, 1, 4)),
+    )  # fmt: skip
+
+
+def test_they_agree_on_what_nobody_thought_of() -> None:
+    results = [compare(anything(seed), seed) for seed in range(400)]
+    assert sum(result.messages > 0 for result in results) > 150
+    assert sum(0 < result.delivered < result.interested for result in results) > 20
+
+
+@pytest.mark.slow
+def test_they_agree_on_many_things_nobody_thought_of() -> None:
+    for seed in range(400, 8000):
+        compare(anything(seed), seed)
 
 
 def test_what_is_compared_with_the_kernel_goes_through_the_codec_too() -> None:

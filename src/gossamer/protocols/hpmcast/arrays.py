@@ -225,9 +225,10 @@ class _Floor:
         """GETPROB and ROUNDS, once for all views that are alike."""
         everybody = params.variant == "rfpbcast"
         hits = self.size.astype(np.int64) if everybody else hits.astype(np.int64)
+        floor = 0 if everybody else params.audience_floor  # where all are told, there is nobody to add
         kinds, which = np.unique(np.column_stack([self.size, hits]), axis=0, return_inverse=True)
         kept = [(min(1, int(hit)) * rules.at_once(self.level, int(hit), int(size), params.direct, params.lan),
-                 rules.padding(int(hit), params.audience_floor, int(size))) for size, hit in kinds]  # fmt: skip
+                 rules.padding(int(hit), floor, int(size))) for size, hit in kinds]  # fmt: skip
         at_once, padding = np.array(kept, np.int64).reshape(-1, 2)[which.ravel()].T
         self.at_once = at_once.astype(np.uint8)
         self.padding = np.where(self.at_once, 0, padding)
