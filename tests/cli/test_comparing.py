@@ -18,14 +18,14 @@ from gossamer.lab.papers.comparison import COLUMNS, DESIGNS, WORKLOAD
 from gossamer.lab.spec import read
 from gossamer.lab.studies.comparison.metrics import METRICS
 from gossamer.lab.trial import run_trials
-from lab.comparisons import SMALL
+from lab.comparisons import TEXT
 
 PAGE = Path(__file__).parents[2] / "docs" / "choosing.md"
 
 
 def written(folder: Path) -> Path:
     path = folder / "few.toml"
-    path.write_text(SMALL)
+    path.write_text(TEXT)
     return path
 
 

@@ -1,13 +1,11 @@
-"""A study of hpmcast that takes milliseconds, and ways to change it."""
+"""A study of hpmcast that takes milliseconds."""
 
-import tomllib
-from typing import Any
-
-from gossamer.lab.grid import Point, points, put
+from gossamer.lab.studies.hierarchy.metrics import METRICS
 from gossamer.lab.studies.hierarchy.tables import Hierarchies
+from lab.small_studies import SmallStudy
 
 SOURCE = "levels.toml"
-SMALL = """
+TEXT = """
 hierarchy = {branching = 3, levels = 3}
 params = {variant = "hpmcast", delegates = 2, fanout = 2, audience_floor = 0}
 workload = {interest = 0.4}
@@ -33,21 +31,5 @@ x = "workload.interest"
 by = "params.variant"
 """
 
-
-def small(changes: dict[str, Any] | None = None, *, engine: str = "machine", **tables: Any) -> dict[str, Any]:
-    """The small study as raw TOML, with some fields set and whole tables added."""
-    raw = tomllib.loads(SMALL.replace("ENGINE", engine))
-    for dotted, value in (changes or {}).items():
-        put(raw, dotted, value, SOURCE)
-    return {**raw, **tables}
-
-
-def point(changes: dict[str, Any] | None = None, *, engine: str = "machine", **tables: Any) -> Point:
-    (only,) = points(small(changes, engine=engine, **tables), SOURCE)
-    return only
-
-
-def spec(changes: dict[str, Any] | None = None) -> Hierarchies:
-    said = point(changes).spec
-    assert isinstance(said, Hierarchies)
-    return said
+HIERARCHIES = SmallStudy(Hierarchies, METRICS, SOURCE, TEXT, "machine", "gossamer.fast.hierarchy.run", SWEPT)
+small, point, spec = HIERARCHIES.raw, HIERARCHIES.point, HIERARCHIES.spec

@@ -16,7 +16,7 @@ from gossamer.lab.rows import Measure
 from gossamer.lab.spec import read
 from gossamer.lab.studies.overlay import trials
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, METRICS
-from gossamer.lab.trial import command_of, point_id, run_or_report, run_trials, seed_of
+from gossamer.lab.trial import run_trials, seed_of
 from gossamer.protocols.spidercast.setting import OverlaySetting
 from lab.overlays import SOURCE, point, small
 
@@ -93,25 +93,6 @@ def test_both_engines_measure_the_same(params: dict[str, Any]) -> None:
     changes = {f"params.{name}": value for name, value in params.items()} | {"workload.nodes": 30}
     machine, arrays = (run_trials(point(changes, engine=engine), [0], SOURCE) for engine in ("machine", "kernel"))
     assert [(row.metric, row.value) for row in machine] == [(row.metric, row.value) for row in arrays]
-
-
-def test_a_trial_that_fails_becomes_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    made, bad = point(), seed_of(1, 1)
-    whole = kernel.build
-
-    def fails(setting: Any, seed: int, threads: int = 1) -> Any:
-        if seed == bad:
-            raise ArithmeticError("one is too many")
-        return whole(setting, seed, threads)
-
-    monkeypatch.setattr(kernel, "build", fails)
-    rows = run_or_report(made, range(3), SOURCE)
-    assert {row.run for row in rows if row.error is None} == {0, 2}
-    (wrong,) = [row for row in rows if row.error is not None]
-    assert wrong == Measure(
-        trial=f"{point_id(made)}-1", point="{}", run=1, seed=bad, group=None, metric="", value=0.0,
-        version=wrong.version, command=command_of(SOURCE, made, 1), error="ArithmeticError: one is too many",
-    )  # fmt: skip
 
 
 def test_larger_runs_are_expected_to_cost_more() -> None:
