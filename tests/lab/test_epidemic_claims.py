@@ -5,63 +5,28 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.lab.book import Book, Line
-from gossamer.lab.claims import Claim, above, not_below
-from gossamer.lab.grid import points
+from gossamer.lab.book import Book
+from gossamer.lab.claims import above, not_below
 from gossamer.lab.papers import epidemic_costs as costs
 from gossamer.lab.papers import epidemic_delivery as delivered
 from gossamer.lab.papers import epidemic_tuning as tuning
-from gossamer.lab.papers import paper
-from gossamer.lab.spec import read
-from gossamer.lab.studies.epidemic.tables import METRICS
+from lab.worlds import World, line
 
-PAPER = paper("epidemic")
-POINTS = {name: points(*read(name)) for name in PAPER.experiments}
-
-
-def line(mean: float, metric: str = "delivery", ci95: float = 0.001, **point: Any) -> Line:
-    said = {"p50": mean, "p99": mean, "max": mean, "runs": 8}
-    return Line(point=point, group="all", metric=metric, mean=mean, ci95=ci95, **said)
-
-
-def flat(value: float) -> dict[str, list[Line]]:
-    """A world in which nothing makes a difference."""
-    return {
-        name: [line(value, metric, **point.swept) for point in made for metric in METRICS]
-        for name, made in POINTS.items()
-    }
-
-
-def changed(experiment: str, metric: str, mean: float, **where: Any) -> Book:
-    """The flat world, but for some lines."""
-    lines = flat(0.5)
-    hit = 0
-    for at, each in enumerate(lines[experiment]):
-        last = {field.rpartition(".")[2]: value for field, value in each.point.items()}
-        if each.metric == metric and all(last[field] == value for field, value in where.items()):
-            lines[experiment][at] = msgspec.structs.replace(each, mean=mean, p50=mean, p99=mean, max=mean)
-            hit += 1
-    assert hit
-    return Book(lines)
+WORLD = World.of("epidemic")
 
 
 def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
-    claims = PAPER.claims(Book(flat(0.5)))
-    assert len({claim.id for claim in claims}) == len(claims) >= 28
-    assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+    assert len(WORLD.claims(0.5)) >= 28
 
 
 def test_in_a_world_without_differences_only_what_claims_none_is_reproduced() -> None:
-    held = {claim.id for claim in PAPER.claims(Book(flat(0.5))) if claim.verdict == "reproduced"}
-    assert held == {
+    assert WORLD.reproduced(0.5) == {
         "nothing-by-itself", "limited-overhead", "few-subscribers-spare-push", "scalable", "load-is-shared",
     }  # fmt: skip
 
 
 def test_every_section_can_be_drawn() -> None:
-    parts = PAPER.analysis(Book(flat(0.5)))
-    names = [figure.name for part in parts for figure in part.figures]
-    assert len(set(names)) == len(names) == 6
+    assert len(WORLD.drawn(0.5)) == 6
 
 
 ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
@@ -131,13 +96,11 @@ ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
 def test_one_number_decides(
     judge: Any, expected: str, file: str, metric: str, mean: float, where: dict[str, Any]
 ) -> None:
-    book = changed(f"epidemic/{file}", metric, mean, **where)
-    claim: Claim = judge(book)
-    assert claim.verdict == expected
+    assert judge(WORLD.book(0.5, (file, metric, mean, where))).verdict == expected
 
 
 def test_silence_is_exact() -> None:
-    lines = flat(0.0)
+    lines = WORLD.flat(0.0)
     for each in lines["epidemic/loss"]:
         assert each.mean == 0
     lines["epidemic/loss"] = [

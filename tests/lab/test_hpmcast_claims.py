@@ -6,45 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from gossamer.lab.book import Book, Line
-from gossamer.lab.claims import Claim
-from gossamer.lab.grid import points
+from gossamer.lab.book import Book
 from gossamer.lab.papers import hpmcast_analysis as analysis
 from gossamer.lab.papers import hpmcast_costs as costs
 from gossamer.lab.papers import hpmcast_plots as plots
 from gossamer.lab.papers import hpmcast_reached as reached
-from gossamer.lab.papers import paper
-from gossamer.lab.spec import read
-from gossamer.lab.studies.hierarchy.metrics import METRICS
+from lab.worlds import World, line
 
-PAPER = paper("hpmcast")
-POINTS = {name: points(*read(name)) for name in PAPER.experiments}
-
-
-def line(mean: float, metric: str = "delivery", ci95: float = 0.001, **point: Any) -> Line:
-    said = {"p50": mean, "p99": mean, "max": mean, "runs": 8}
-    return Line(point=point, group="all", metric=metric, mean=mean, ci95=ci95, **said)
-
-
-def flat(value: float) -> dict[str, list[Line]]:
-    """A world in which nothing makes a difference."""
-    return {
-        name: [line(value, metric, **point.swept) for point in made for metric in METRICS]
-        for name, made in POINTS.items()
-    }
-
-
-def changed(experiment: str, metric: str, mean: float, **where: Any) -> Book:
-    """The flat world, but for some lines."""
-    lines = flat(0.5)
-    hit = 0
-    for at, each in enumerate(lines[experiment]):
-        last = {field.rpartition(".")[2]: value for field, value in each.point.items()}
-        if each.metric == metric and all(last[field] == value for field, value in where.items()):
-            lines[experiment][at] = msgspec.structs.replace(each, mean=mean, p50=mean, p99=mean, max=mean)
-            hit += 1
-    assert hit
-    return Book(lines)
+WORLD = World.of("hpmcast")
 
 
 @pytest.fixture(autouse=True)
@@ -56,29 +25,26 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
-    claims = PAPER.claims(Book(flat(0.5)))
-    assert len({claim.id for claim in claims}) == len(claims) >= 45
-    assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+    assert len(WORLD.claims(0.5)) >= 45
 
 
 def test_the_rule_of_every_claim_is_on_the_page() -> None:
     page = (Path(__file__).parents[2] / "docs" / "reproduce.md").read_text()
-    assert [claim.id for claim in PAPER.claims(Book(flat(0.5))) if f"`{claim.id}`" not in page] == []
+    assert [name for name in WORLD.claims(0.5) if f"`{name}`" not in page] == []
 
 
 def test_in_a_world_without_differences_only_what_claims_none_or_is_worked_out_is_reproduced() -> None:
-    held = {claim.id for claim in PAPER.claims(Book(flat(0.5))) if claim.verdict == "reproduced"}
     worked_out = {"fixed-rounds-weaken", "broadcast-identity", "updates", "mean-level-rises"}
-    assert held == worked_out | {"markov-chain", "messages-grow-slowly", "matched-by-r", "broadcast-depth"}
+    assert WORLD.reproduced(0.5) == worked_out | {
+        "markov-chain",
+        "messages-grow-slowly",
+        "matched-by-r",
+        "broadcast-depth",
+    }
 
 
 def test_every_section_can_be_drawn() -> None:
-    parts = PAPER.analysis(Book(flat(0.5)))
-    drawn = [figure.name for part in parts for figure in part.figures]
-    swept = [figure.name for made in POINTS.values() for figure in made[0].spec.figures]
-    assert len(drawn) == 3
-    assert len({*drawn, *swept}) == len(drawn) + len(swept)  # each becomes a file
-    assert all(len(row) == len(part.columns) for part in parts for row in part.rows)
+    assert len(WORLD.drawn(0.5)) == 3
 
 
 ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
@@ -123,12 +89,11 @@ ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
 def test_one_number_decides(
     judge: Any, expected: str, file: str, metric: str, mean: float, where: dict[str, Any]
 ) -> None:
-    claim: Claim = judge(changed(f"hpmcast/{file}", metric, mean, **where))
-    assert claim.verdict == expected
+    assert judge(WORLD.book(0.5, (file, metric, mean, where))).verdict == expected
 
 
 def test_trends_are_read_off_whole_series() -> None:
-    lines = flat(0.5)
+    lines = WORLD.flat(0.5)
     for file, field in (("fig8", "workload.interest"), ("fig12", "params.delegates")):
         values = sorted({each.point[field] for each in lines[f"hpmcast/{file}"]})
         shares = {value: 0.3 + 0.6 * (1 - 0.5 ** (at + 1)) for at, value in enumerate(values)}
@@ -143,7 +108,7 @@ def test_trends_are_read_off_whole_series() -> None:
 
 
 def test_views_must_be_those_of_the_equation() -> None:
-    lines, sizes = flat(0.5), {str(levels): made.view_size() for levels, made in analysis.DEPTHS.items()}
+    lines, sizes = WORLD.flat(0.5), {str(levels): made.view_size() for levels, made in analysis.DEPTHS.items()}
     for more, expected in ((0.0, "reproduced"), (1e-6, "differs")):
         lines["hpmcast/depth"] = [
             line(sizes[each.point["case"]] + more, each.metric, **each.point) for each in lines["hpmcast/depth"]
@@ -153,8 +118,10 @@ def test_views_must_be_those_of_the_equation() -> None:
 
 
 def test_the_repair_is_told_by_what_was_measured() -> None:
-    assert plots.verdict_on_repair(Book(flat(0.5))) == "No number told at once reaches 99%."
-    assert "no D does" in plots.verdict_on_repair(changed("hpmcast/repair", "delivery", 0.995, case="direct = 2"))
-    both = plots.verdict_on_repair(Book(flat(0.995)))
+    assert plots.verdict_on_repair(WORLD.book(0.5)) == "No number told at once reaches 99%."
+    assert "no D does" in plots.verdict_on_repair(
+        WORLD.book(0.5, ("repair", "delivery", 0.995, {"case": "direct = 2"}))
+    )
+    both = plots.verdict_on_repair(WORLD.book(0.995))
     assert "direct = 1, with" in both
     assert "D = 4, with" in both

@@ -1,65 +1,29 @@
 """Verdicts about SpiderCast: each follows from the numbers, and could be the other one."""
 
 from collections.abc import Callable
-from typing import Any
 
-import msgspec
 import pytest
 
-from gossamer.lab.book import Book, Line
+from gossamer.lab.book import Book
 from gossamer.lab.claims import Claim
-from gossamer.lab.grid import points
-from gossamer.lab.papers import paper
 from gossamer.lab.papers import spidercast_compared as compared
 from gossamer.lab.papers import spidercast_connected as connected
 from gossamer.lab.papers import spidercast_moving as moving
 from gossamer.lab.papers import spidercast_scaling as scaling
 from gossamer.lab.papers import spidercast_table as table
 from gossamer.lab.papers.spidercast_words import straightness
-from gossamer.lab.spec import read
-from gossamer.lab.studies.overlay.metrics import METRICS
+from lab.worlds import Change, World
 
-PAPER = paper("spidercast")
-POINTS = {name: points(*read(name)) for name in PAPER.experiments}
+WORLD = World.of("spidercast")
 OURS = compared.OURS
-Change = tuple[str, str, float, dict[str, Any]]
-
-
-def line(mean: float, metric: str, **point: Any) -> Line:
-    said = {"p50": mean, "p99": mean, "max": mean, "runs": 3}
-    return Line(point=point, group="all", metric=metric, mean=mean, ci95=0.001, **said)
-
-
-def flat(value: float) -> dict[str, list[Line]]:
-    """A world in which nothing makes a difference."""
-    return {
-        name: [line(value, metric, **point.swept) for point in made for metric in METRICS]
-        for name, made in POINTS.items()
-    }
-
-
-def world(value: float, *changes: Change) -> Book:
-    """The flat world, but for some lines."""
-    lines = flat(value)
-    for file, metric, mean, where in changes:
-        of_file, hit = lines[f"spidercast/{file}"], 0
-        for at, each in enumerate(of_file):
-            last = {field.rpartition(".")[2]: said for field, said in each.point.items()}
-            if each.metric == metric and all(last[field] == said for field, said in where.items()):
-                of_file[at] = msgspec.structs.replace(each, mean=mean, p50=mean, p99=mean, max=mean)
-                hit += 1
-        assert hit
-    return Book(lines)
 
 
 def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
-    claims = PAPER.claims(Book(flat(9.0)))
-    assert len({claim.id for claim in claims}) == len(claims) >= 95
-    assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+    assert len(WORLD.claims(9.0)) >= 95
 
 
 def test_every_number_of_the_table_is_judged() -> None:
-    claims = {claim.id: claim for claim in table.table(Book(flat(10.1)))}
+    claims = {claim.id: claim for claim in table.table(WORLD.book(10.1))}
     assert len(claims) == 7 * 6
     assert claims["fig12-similarity(10,0)-1000"].verdict == "reproduced"
     assert claims["fig12-spidercast(3,0)-10000"].verdict == "differs"
@@ -67,7 +31,7 @@ def test_every_number_of_the_table_is_judged() -> None:
 
 
 def test_in_a_world_without_differences_no_difference_is_found() -> None:
-    held = {claim.id for claim in PAPER.claims(Book(flat(9.0))) if claim.verdict == "reproduced"}
+    held = WORLD.reproduced(9.0)
     assert not held & {
         "at-least-45-percent", "3-0-suffices", "fig7-falls-with-nodes", "fig7-order", "fig8a-degree", "fig8d-tdi",
         "fig8b-logarithmic", "fig8c-up-and-down", "fig8f-tdi", "links-cover-topics", "fig13-others-fall-apart",
@@ -78,10 +42,7 @@ def test_in_a_world_without_differences_no_difference_is_found() -> None:
 
 
 def test_every_section_can_be_drawn() -> None:
-    parts = PAPER.analysis(Book(flat(0.5)))
-    names = [figure.name for part in parts for figure in part.figures]
-    assert len(set(names)) == len(names) == 3
-    assert all(len(row) == len(part.columns) for part in parts for row in part.rows)
+    assert len(WORLD.drawn(0.5)) == 3
 
 
 CHANGED: dict[str, tuple[Callable[[Book], Claim], str, float, tuple[Change, ...]]] = {
@@ -170,7 +131,7 @@ CHANGED: dict[str, tuple[Callable[[Book], Claim], str, float, tuple[Change, ...]
 def test_the_numbers_decide(
     judge: Callable[[Book], Claim], expected: str, value: float, changes: tuple[Change, ...]
 ) -> None:
-    assert judge(world(value, *changes)).verdict == expected
+    assert judge(WORLD.book(value, *changes)).verdict == expected
 
 
 def test_straightness_is_that_of_the_scale_asked_for() -> None:
