@@ -88,6 +88,7 @@ class Comparing:
     def on_digest(self, peer: Peer, digest: Digest) -> None:
         if not self.heeds(peer, peer):
             return
+        self.watch.lives_at(peer, digest.address, self.node.now_us)
         self.watch.heard(peer, self.node.now_us)
         later: list[Known] = []
         wanted: list[Mark] = []
@@ -128,12 +129,9 @@ class Comparing:
             return False
         if age_us > self.tables.upkeep.forget_on(self.tables.level_of(mark.about)):
             return False
-        if len(mark.about) < self.tables.levels or self.watch.is_back(mark.author, mark.stamp, -1):
-            return True
-        if self.watch.is_back(mark.author, mark.stamp, now_us - age_us):
-            self.watch.pardon(mark.author)
-            return True
-        return False
+        return len(mark.about) < self.tables.levels or self.watch.is_back(
+            mark.author, mark.stamp, self.heard_at(mark.age_ms)
+        )
 
     def is_livelier(self, known: Known, mark: Mark) -> bool:
         """Whether we heard of a subsystem so much later that the other may soon forget it."""
@@ -142,7 +140,11 @@ class Comparing:
 
     def hear_age(self, known: Known | None, mark: Mark) -> None:
         if known is not None and mark.stamp and known.row.count:
-            known.heard_us = max(known.heard_us, self.node.now_us - mark.age_ms * 1000)
+            known.heard_us = max(known.heard_us, self.heard_at(mark.age_ms))
+
+    def heard_at(self, age_ms: int) -> int:
+        """When others heard what they say is so old. Its way here counts, or news that many pass on would never age."""
+        return self.node.now_us - age_ms * 1000 - self.tables.upkeep.hurry_every_us // 2
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
@@ -176,9 +178,9 @@ class Comparing:
             if not self.reading.take(peer, now_us, cost(row)):
                 self.node.out.note("reject", peer=peer, detail="too many requests")
                 return
-            self.hear_row(peer, row, 0 if row.author == peer else age_ms * 1000)
+            self.hear_row(peer, row, now_us if row.author == peer else self.heard_at(age_ms))
 
-    def hear_row(self, peer: Peer, row: Row, age_us: int) -> None:
+    def hear_row(self, peer: Peer, row: Row, heard_us: int) -> None:
         """Takes in what is sound, news, and not too old."""
         tables, now_us = self.tables, self.node.now_us
         lowest = len(row.about) == tables.levels
@@ -186,13 +188,13 @@ class Comparing:
             self.node.out.note("reject", peer=peer, detail="bad row")
         elif lowest and row.author == self.node.me:
             self.outlive(row)
-        elif tables.is_later(row) and age_us <= tables.upkeep.forget_on(tables.level_of(row.about)):
-            if lowest and not self.watch.is_back(row.author, row.stamp, -1):
+        elif tables.is_later(row) and now_us - heard_us <= tables.upkeep.forget_on(tables.level_of(row.about)):
+            if lowest and not self.watch.is_back(row.author, row.stamp, heard_us):
                 return
             if tables.find(row.about, row.author) is None and not tables.has_room(row):
                 self.node.out.note("reject", peer=peer, detail="too many rows")
                 return
-            tables.take(row, now_us - age_us)
+            tables.take(row, heard_us)
             if lowest:
                 if row.count:
                     self.watch.begin(row.author, now_us)

@@ -2,14 +2,14 @@
 until its neighbours have it; these send it their views (4.2.1). Where nobody lives there yet, whoever knows that does.
 """
 
-from gossamer.core.draws import distinct
+from gossamer.core.draws import distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import first_hand
 from gossamer.protocols.hpmcast.addresses import Address, branch
 from gossamer.protocols.hpmcast.comparing import EXPECTED_US, Comparing
 from gossamer.protocols.hpmcast.judging import is_sound
-from gossamer.protocols.hpmcast.messages import LEVELS_MAX, Join
+from gossamer.protocols.hpmcast.messages import LEVELS_MAX, Join, Row
 from gossamer.protocols.hpmcast.tables import Tables
 from gossamer.protocols.hpmcast.watching import Watch
 
@@ -23,6 +23,8 @@ SEEDS_MAX = 64
 "Peers to begin with that are remembered."
 VISITORS_MAX = 16
 "Newcomers that are."
+MISSED_MAX = 64
+"Delegates of subsystems that were forgotten."
 
 
 class Joining:
@@ -34,6 +36,8 @@ class Joining:
         "Peers this node began with."
         self.visitors: dict[Peer, None] = {}
         "Those who looked for a place here: whoever was first has nobody else to turn to."
+        self.missed: dict[Peer, None] = {}
+        "Those who stood for subsystems nobody heard of any more: there may be some behind a rift in the network."
         self.greeted: dict[Peer, int] = {}
         "Until when each is not greeted again."
         self.tries = 0
@@ -78,8 +82,10 @@ class Joining:
         if away > tables.levels or not is_sound(row, tables, self.node.now_us) or not row.count:
             self.node.out.note("reject", peer=peer, detail="bad row")
             return
+        if who == peer:
+            self.watch.lives_at(who, address, self.node.now_us)
         if away == 1:
-            self.comparing.hear_row(peer, row, 0)
+            self.comparing.hear_row(peer, row, self.node.now_us)
             if who == peer:
                 self.watch.heard(who, self.node.now_us)
         elif told := self.lowest(address, away, join, peer):
@@ -90,10 +96,26 @@ class Joining:
             del self.visitors[next(iter(self.visitors))]
         self.comparing.tell(who, [known for known in tables.shared(away) if self.comparing.is_told(known)])
 
-    def far(self) -> list[Peer]:
-        """Peers that were known once, and are in no view."""
+    def miss(self, row: Row) -> None:
+        """A subsystem was forgotten, without a farewell."""
+        if row.count:
+            for seat in row.delegates:
+                self.missed.pop(seat.peer, None)
+                self.missed[seat.peer] = None
+        while len(self.missed) > MISSED_MAX:
+            del self.missed[next(iter(self.missed))]
+
+    def far(self, key: int) -> list[Peer]:
+        """One of the peers that were known once, and are in no view, if there are any. Each way of having known them
+        has its turn, or the many that died would hide the few that did not."""
         known = self.tables.peers()
-        return [peer for peer in {**self.seeds, **self.visitors, **self.watch.lost} if peer not in known]
+        kinds: list[list[Peer]] = [
+            [peer for peer in kind if peer not in known and peer != self.node.me]
+            for kind in (self.seeds, self.visitors, self.watch.lost, self.missed)
+        ]
+        kinds = [kind for kind in kinds if kind]
+        drawn = [kinds[i] for i in distinct(key, len(kinds), 1)]
+        return [kind[i] for kind in drawn for i in distinct(fold(key, 1), len(kind), 1)]
 
     def lowest(self, address: Address, away: int, join: Join, peer: Peer) -> list[Peer]:
         """The lowest delegates known of an address, if there is a point in asking them."""

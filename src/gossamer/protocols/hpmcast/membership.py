@@ -26,6 +26,8 @@ HURRIED = 6
 "Turns that come faster after a change."
 FAR_EVERY = 32
 "One turn in so many, somebody from far back is greeted too, or parts of a network would stay apart."
+FAR_SHARE = 2
+"In a large network it is rarer: about so many greet each second, wherever all of them began."
 SETTLED = 3
 "Turns after which a delegate corrects what outsiders are told of its subsystem, though nothing changed for itself."
 FAREWELLS_MAX = SEATS_MAX
@@ -84,9 +86,9 @@ class Membership(Layer):
         if not self.begun:
             self.begun = True
             self.say()
-            self.publish()
         if not self.joining.seeds:
             self.find_place()
+        self.publish()
         self.hurry()
 
     def interest_changed(self) -> None:
@@ -107,7 +109,7 @@ class Membership(Layer):
         tables.say(self.interest(), max(1, now_us, tables.own.row.stamp + 1))
         for level in range(2, self.levels + 1):
             told = tables.find(tables.summary(level).row.about, self.node.me)
-            if tables.stands(level) and (told is None or told.row.author == self.node.me or tables.differs(level)):
+            if tables.stands(level) and told is not None and told.row.author == self.node.me:
                 tables.publish(level, now_us)
         self.hurry()
 
@@ -167,7 +169,8 @@ class Membership(Layer):
         self.expire()
         self.publish()
         silent = self.watch.silent(now_us)
-        self.out.send(silent, Ping())
+        for peer in silent:
+            self.out.send([peer], Ping(self.tables.members[peer].row.about))
         if not self.placed:
             self.ask_for_place()
         if now_us >= self.due_us:
@@ -184,6 +187,7 @@ class Membership(Layer):
         standing = [level for level in range(1, self.levels + 1) if self.tables.stands(level)]
         peopled = [level for level in standing if any(self.others_on(level))] or [1]
         self.level = peopled[distinct(fold(key, 1), len(peopled), 1)[0]]
+        self.look_back(fold(key, 2))
 
     def ask_for_place(self) -> None:
         if self.joining.tries < self.tables.upkeep.tries:
@@ -198,13 +202,19 @@ class Membership(Layer):
                     yield seat.peer, seat.address
 
     def partners(self) -> dict[Peer, Address]:
-        """Some participants of the level; now and then somebody from far back is greeted as well."""
-        key, there = self.comparing.fresh_key(), [*self.others_on(self.level)]
-        if self.placed and (self.turns % FAR_EVERY == 0 or not there):
-            far = self.joining.far()
-            for i in distinct(fold(key, 1), len(far), 1):
-                self.joining.greet(far[i])
-        return dict(there[i] for i in distinct(key, len(there), self.tables.upkeep.gossip_fanout))
+        """Some participants of the level."""
+        there = [*self.others_on(self.level)]
+        drawn = distinct(self.comparing.fresh_key(), len(there), self.tables.upkeep.gossip_fanout)
+        return dict(there[i] for i in drawn)
+
+    def look_back(self, key: int) -> None:
+        """Now and then somebody from far back is greeted; always where there is nobody else."""
+        known = sum(line.row.count for line in self.lines(self.levels))
+        alone = known == 1
+        if self.placed and (alone or chance(key, 0) * max(FAR_EVERY, known // FAR_SHARE) < 1):
+            far = self.joining.far(fold(key, 1))
+            for peer in far:
+                self.joining.greet(peer)
 
     def compare(self, peers: Mapping[Peer, Address]) -> None:
         for peer, address in peers.items():
@@ -216,7 +226,9 @@ class Membership(Layer):
         upkeep = self.tables.upkeep
         if level == self.level and self.placed and self.due_us - self.node.now_us <= upkeep.gossip_every_us // 2:
             there = dict(self.others_on(level))
-            self.compare({peer: there[peer] for peer in peers[: upkeep.gossip_fanout] if peer in there})
+            told = [peer for peer in peers if peer in there]
+            drawn = distinct(self.comparing.fresh_key(), len(told), upkeep.gossip_fanout)
+            self.compare({told[i]: there[told[i]] for i in drawn})
             self.next_due()
 
     def expire(self) -> None:
@@ -229,9 +241,13 @@ class Membership(Layer):
             passive = len(row.about) < self.levels or not row.count
             if old and passive and not tables.is_mine(row):
                 tables.drop(row)
+                self.joining.miss(row)
 
     def publish(self) -> None:
-        """As a delegate, tells outsiders what changed in our subsystems; what others say wrongly, after a while."""
+        """As a delegate, tells outsiders what changed in our subsystems; what others say wrongly, after a while, and so
+        what strangers say: they may know of many that we have yet to hear of."""
+        if not self.placed:
+            return
         for level in range(2, self.levels + 1):
             made = self.tables.summary(level)
             news = self.seen.get(level) is not made
@@ -240,7 +256,7 @@ class Membership(Layer):
                 self.waited.pop(level, None)
                 continue
             self.waited[level] = self.waited.get(level, 0) + 1
-            if news or self.waited[level] >= SETTLED:
+            if (news and self.tables.is_told_by_ours(level)) or self.waited[level] >= SETTLED:
                 self.waited.pop(level, None)
                 self.tables.publish(level, self.node.now_us)
                 self.hurry()
@@ -261,9 +277,11 @@ class Membership(Layer):
 
     def on_ping(self, peer: Peer, ping: Ping) -> None:
         if self.comparing.heeds(peer, peer):
-            self.out.send([peer], Pong())
-            if peer not in self.tables.members:
-                self.joining.greet(peer)  # it knows us, and we should know it
+            here = ping.address in ((), self.tables.address)
+            if here:
+                self.out.send([peer], Pong())
+            if not here or peer not in self.tables.members:
+                self.joining.greet(peer)  # it should know us, and where we live
             self.watch.heard(peer, self.node.now_us)
 
     def on_pong(self, peer: Peer, pong: Pong) -> None:

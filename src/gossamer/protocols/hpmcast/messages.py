@@ -120,6 +120,9 @@ class Join(Struct, frozen=True, tag="hpmcast.join"):
 class Ping(Struct, frozen=True, tag="hpmcast.ping"):
     """Nothing was heard of you for long: are you there?"""
 
+    address: Digits = ()
+    "Where we believe you live."
+
 
 class Pong(Struct, frozen=True, tag="hpmcast.pong"):
     """I am."""

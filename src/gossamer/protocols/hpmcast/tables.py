@@ -206,6 +206,13 @@ class Tables:
             return False
         return told is None or _content(told.row) != _content(made.row)
 
+    def is_told_by_ours(self, level: int) -> bool:
+        """Whether what outsiders are told of our subsystem on a level comes from somebody we know there."""
+        told = self.others.get(branch(self.address, level - 1))
+        if told is None or not told.row.count or told.row.author == self.me:
+            return True
+        return any(told.row.author in known.peers for known in self.lines(level - 1))
+
     def publish(self, level: int, now_us: int) -> None:
         """Makes the row that outsiders are told of our own subsystem, later than any before."""
         made = self.summary(level).row

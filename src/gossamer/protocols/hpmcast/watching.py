@@ -2,10 +2,15 @@
 
 from gossamer.core.ids import Peer
 from gossamer.parts.liveness import Unanswered
+from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.tables import Tables
 
 HEARSAY = 4
-"A neighbour is asked after so many times `suspect_us` at the latest, whatever others say they heard of it."
+"""A neighbour is asked after so many times `suspect_us` at the latest, whatever others say they heard of it; in a group
+of more than HEARSAY² as much later, so that everybody asks about HEARSAY neighbours in that time."""
+GROUP_BITS = 4
+"In groups of 16 and more, news of all takes longer, and as much longer nobody is asked: as the logarithm of the size."
+NEVER_US = -(1 << 62)
 LOST_MAX = 256
 "Neighbours given up that are remembered, so that old news does not bring them back."
 
@@ -32,11 +37,13 @@ class Watch:
     def doubt(self, peer: Peer) -> None:
         """There is a reason to ask."""
         if peer in self.tables.members:
-            self.direct_us[peer] = -HEARSAY * self.tables.upkeep.suspect_us
+            self.direct_us[peer] = NEVER_US
 
     def silent(self, now_us: int) -> list[Peer]:
         """Who is to be asked now; asked again those that did not answer."""
-        suspect_us = self.tables.upkeep.suspect_us
+        size, suspect_us = len(self.tables.members), self.tables.upkeep.suspect_us
+        hearsay_us = max(HEARSAY, size // HEARSAY) * suspect_us
+        suspect_us = suspect_us * max(GROUP_BITS, size.bit_length()) // GROUP_BITS
         asked = [
             peer
             for peer, known in self.tables.members.items()
@@ -44,7 +51,7 @@ class Watch:
             and (
                 peer in self.unanswered.asks
                 or now_us - known.heard_us > suspect_us
-                or now_us - self.direct_us.get(peer, 0) > HEARSAY * suspect_us
+                or now_us - self.direct_us.get(peer, 0) > hearsay_us
             )
         ]
         self.unanswered.asked(asked)
@@ -57,24 +64,28 @@ class Watch:
     def give_up(self, now_us: int) -> None:
         """Those asked in vain too often leave the view."""
         for peer in self.unanswered.lost(self.tables.upkeep.asks):
-            known = self.tables.members.get(peer)
-            self.unanswered.heard(peer)
-            self.direct_us.pop(peer, None)
-            if known is not None:
-                self.tables.drop(known.row)
-                self.lost.pop(peer, None)
-                self.lost[peer] = known.row.stamp, now_us
-        while len(self.lost) > LOST_MAX:
+            self.lose(peer, now_us)
+
+    def lose(self, peer: Peer, now_us: int) -> None:
+        known = self.tables.members.get(peer)
+        self.forget(peer)
+        if known is not None:
+            self.tables.drop(known.row)
+            self.lost.pop(peer, None)
+            self.lost[peer] = known.row.stamp, now_us
+        if len(self.lost) > LOST_MAX:
             del self.lost[next(iter(self.lost))]
+
+    def lives_at(self, peer: Peer, address: Address, now_us: int) -> None:
+        """A peer says where it lives: a neighbour that moved is one no longer."""
+        known = self.tables.members.get(peer)
+        if known is not None and known.row.count and known.row.about != address:
+            self.lose(peer, now_us)
 
     def is_back(self, peer: Peer, stamp: int, heard_us: int) -> bool:
         """Whether news of a neighbour is later than its end, if there was one: another row, or a sign of life."""
         lost = self.lost.get(peer)
         return lost is None or stamp > lost[0] or heard_us > lost[1]
-
-    def pardon(self, peer: Peer) -> None:
-        """Somebody heard of it since it was given up."""
-        self.lost.pop(peer, None)
 
     def begin(self, peer: Peer, now_us: int) -> None:
         """The neighbour is in the view."""
@@ -82,6 +93,6 @@ class Watch:
         self.direct_us.setdefault(peer, now_us)
 
     def forget(self, peer: Peer) -> None:
-        """The neighbour left in good order."""
+        """Nothing is asked of it any more."""
         self.unanswered.heard(peer)
         self.direct_us.pop(peer, None)

@@ -1,0 +1,130 @@
+"""An all-knowing eye on a town: what every view should say, worked out from who is up and what everybody wants."""
+
+from collections.abc import Sequence
+
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import SECOND_US, Effect, Given
+from gossamer.core.stack import Stack
+from gossamer.protocols.hpmcast.addresses import Address, branch
+from gossamer.protocols.hpmcast.condensing import condensed
+from gossamer.protocols.hpmcast.electing import covering, elected
+from gossamer.protocols.hpmcast.messages import Row, Seat
+from gossamer.protocols.hpmcast.upkeep import Upkeep
+from gossamer.protocols.hpmcast.wanting import Interest, wanted
+from protocols.hpmcast.towns import Town
+
+Line = tuple[Address, tuple[Peer, ...], Interest, int]
+"About, delegates, interest, count."
+
+
+class Sky(Town):
+    """A town that is seen from above, where clocks may be wrong and participants live where `places` says."""
+
+    skews: dict[Peer, int]
+    places: dict[Peer, Address]
+
+    def make(self, me: Peer) -> Stack:
+        node, skew_us = super().make(me), self.skews.get(me, 0)
+        step = node.step
+
+        def late(given: Given, now_us: int) -> list[Effect]:
+            return step(given, now_us + skew_us)
+
+        node.step = late  # type: ignore[method-assign]
+        return node
+
+    def __init__(self, peers: Sequence[Peer], *args: object, **settings: object) -> None:
+        self.skews, self.places = {}, {}
+        super().__init__(peers, *args, **settings)  # type: ignore[arg-type]
+
+    def address(self, peer: Peer) -> Address:
+        return self.places.get(peer) or super().address(peer)
+
+    def asked(self, peer: Peer) -> Interest:
+        return tuple(sorted(self.node(peer).interest.patterns))
+
+    # -- what should be -----------------------------------------------------------------------------------------
+
+    def heaven(self) -> dict[Address, Row]:
+        """The row of every populated subsystem, and, by address and number, of everybody."""
+        upkeep, depth = self.upkeep or Upkeep(), len(self.branching)
+        rows: dict[Address, Row] = {}
+        lowest: dict[Address, Row] = {}
+        for peer in self.world.up:
+            seat = Seat(self.address(peer), peer, upkeep.capacity)
+            lowest[(*seat.address, peer)] = Row(seat.address, peer, 0, (seat,), self.asked(peer), 1)
+        rows.update(lowest)
+        below = lowest
+        for level in range(2, depth + 1):
+            grouped: dict[Address, list[Row]] = {}
+            for key in sorted(below):
+                grouped.setdefault(branch(below[key].about, 1) if level > 2 else key[: depth - 1], []).append(
+                    below[key]
+                )
+            below = {about: self.summed(about, lines, level) for about, lines in grouped.items()}
+            rows.update(below)
+        return rows
+
+    def summed(self, about: Address, lines: list[Row], level: int) -> Row:
+        upkeep, hierarchy = self.upkeep or Upkeep(), self.node(next(iter(self.world.up))).hierarchy
+        candidates: list[Sequence[Seat]] = [row.delegates for row in lines]
+        if level == 2 and upkeep.choice == "coverage":
+            read = [(row.delegates[0], each) for row in lines if (each := wanted(row.interest)) is not None]
+            candidates = [covering(read, self.params.delegates, hierarchy)]
+        interest = condensed([row.interest for row in lines], upkeep.grade(level), upkeep.interest_size, hierarchy)
+        seats = elected(candidates, self.params.delegates, upkeep.choice)
+        return Row(about, seats[0].peer, 0, seats, interest, sum(row.count for row in lines))
+
+    def unlike(self) -> list[tuple[Peer, int, list[Line], list[Line]]]:
+        """Who sees on which level what, and what it should see."""
+        heaven, depth = self.heaven(), len(self.branching)
+        wrong = []
+        for peer in self.world.up:
+            mine = self.address(peer)
+            for level in range(1, depth + 1):
+                size = depth - level + 1 + (level == 1)
+                keys = sorted(
+                    key for key in heaven if len(key) == size and key[: depth - level] == mine[: depth - level]
+                )
+                should = [line_of(heaven[key]) for key in keys]
+                lines = [line_of(known.row) for known in self.hpmcast(peer).members.lines(level)]
+                if lines != should:
+                    wrong.append((peer, level, lines, should))
+        return wrong
+
+    def seconds_to_calm(self, at_most: float) -> float:
+        """Until all is as it should be, for a second."""
+        began_us = self.world.now_us
+        while wrong := self.unlike():
+            waited = (self.world.now_us - began_us) / SECOND_US
+            assert waited < at_most, (self.seed, self.world.now_us, wrong[0], len(wrong))
+            self.run(1)
+        return (self.world.now_us - began_us) / SECOND_US
+
+    # -- events -------------------------------------------------------------------------------------------------
+
+    def undelivered(self, topics: Sequence[str]) -> list[tuple[Event, list[Peer], list[Peer]]]:
+        """Somebody publishes on every topic. Events with those who did not get it, and those who should not have."""
+        self.due.clear()
+        up = [*self.world.up]
+        ids: list[EventId] = []
+        for number, topic in enumerate(topics):
+            for x in range(6):
+                at = (number * 6 + x) % len(up)
+                ids.append(self.publish(up[at], self.world.now_us + number * 6 + x, topic, {"x": x, "y": x % 3}))
+        self.run(12)
+        wrong = []
+        for each in ids:
+            event = self.published[each]
+            got = sorted(self.seeing.delivered.get(each, []))
+            carried = self.seeing.relayed.get(each, [])
+            want = sorted(peer for peer in up if self.node(peer).interest.matches(event))
+            strange = [peer for peer in carried if not self.hpmcast(peer).members.tables.stands(2)]
+            if got != want or strange:
+                wrong.append((event, sorted({*want} ^ {*got}), strange))
+        return wrong
+
+
+def line_of(row: Row) -> Line:
+    return row.about, tuple(seat.peer for seat in row.delegates), row.interest, row.count

@@ -1,0 +1,150 @@
+"""One mishap at a time, each of which once did lasting harm."""
+
+from collections.abc import Sequence
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import SECOND_US
+from gossamer.core.patterns import Pattern
+from gossamer.protocols.hpmcast.params import Params
+from gossamer.protocols.hpmcast.upkeep import Upkeep
+from gossamer.sim.network import Latency
+from protocols.hpmcast.skies import Sky
+
+AT_ONCE = Params(direct=1 << 20)
+
+
+def wants(peer: Peer) -> Sequence[Pattern]:
+    return [Pattern(f".t{peer % 4}")]
+
+
+def settled(peers: Sequence[Peer], branching: tuple[int, ...], seed: int = 1, params: Params = AT_ONCE) -> Sky:
+    town = Sky(peers, wants, branching, seed, params=params)
+    town.seconds_to_calm(30)
+    town.run(3)
+    return town
+
+
+def test_neighbours_that_gave_each_other_up_find_each_other_again() -> None:
+    town = settled(range(8), (2, 4))
+    town.world.network.split([0, 1, 4, 5], [2, 3, 6, 7])
+    town.run(30)
+    assert town.unlike()
+    town.world.network.heal()
+    assert town.seconds_to_calm(60) < 60
+
+
+def test_subsystems_that_forgot_each_other_find_each_other_again_though_nobody_they_began_with_is_left() -> None:
+    town = Sky([0, 5, 10], wants, (3, 4), params=AT_ONCE)
+    for peer in (1, 2, 3, 4, 6, 7, 8, 9, 11):
+        town.start(peer, contacts=[peer // 4 * 5])
+    town.seconds_to_calm(30)
+    for peer in (0, 5, 10):
+        town.world.crash(peer)  # everybody came through one of these
+    for visited in range(12):
+        if visited in town.world.up:
+            town.hpmcast(visited).members.joining.visitors.clear()
+    town.run(30)
+    town.world.network.split(range(4), range(4, 8), range(8, 12))
+    town.run(120)
+    town.world.network.heal()
+    assert town.seconds_to_calm(120) < 120
+
+
+def test_a_newcomer_does_not_take_its_subsystem_out_of_others_sight() -> None:
+    """It knows nobody there yet, and what it would say of the subsystem is later than what is true."""
+    others = [peer for peer in range(27) if peer != 14]
+    town = settled(others, (3, 3, 3))
+    for contact in (0, 12):
+        town.start(14, contacts=[contact])
+        for _ in range(60):
+            town.run(0.05)
+            for peer in others:
+                counts = [line.row.count for line in town.hpmcast(peer).members.lines(3)]
+                assert min(counts) >= 8, (contact, peer, counts)
+        town.seconds_to_calm(20)
+        town.world.leave(14)
+        town.run(20)
+
+
+def test_a_dead_group_is_forgotten_though_messages_take_long() -> None:
+    """Each time news of it is passed on it must not get younger by the time it was on its way."""
+    upkeep = Upkeep(hurry_every_us=1_600_000, gossip_every_us=2 * SECOND_US)
+    town = Sky(range(40), wants, (8, 5), params=AT_ONCE, upkeep=upkeep)
+    town.world.network.latency = Latency(median_us=400_000, shape="lognormal", spread=0.3)
+    town.seconds_to_calm(60)
+    for peer in range(5):
+        town.world.crash(peer)
+    assert town.seconds_to_calm(60) < 20
+
+
+def test_parts_of_a_network_find_each_other_while_events_are_published_all_the_time() -> None:
+    town = settled(range(12), (12,))
+    town.world.network.split(range(6), range(6, 12))
+    town.run(30)
+    town.world.network.heal()
+    for number in range(1200):
+        for peer in range(12):
+            town.publish(peer, number * 12 + peer, f".t{peer % 4}")
+        town.run(0.1)
+        if not town.unlike():
+            return
+    raise AssertionError(town.unlike())
+
+
+def test_who_moved_is_not_taken_for_living_where_it_was() -> None:
+    town = settled([0, 1, 2, 4, 5, 8, 9], (3, 4))
+    town.world.crash(1)
+    town.places[1] = (2, 3)
+    town.start(1)
+    assert town.seconds_to_calm(30) < 30
+    town.run(20)
+    assert town.unlike() == []
+
+
+def test_one_alone_in_its_group_comes_back_after_a_long_silence() -> None:
+    town = settled([0, 1, 2, 4, 8, 9], (3, 4))
+    for peer in (0, 8):
+        town.world.crash(peer)
+    town.run(30)
+    town.world.network.split([4])
+    town.world.network.islands[4] = 1
+    town.run(90)
+    town.world.network.heal()
+    assert town.seconds_to_calm(60) < 60
+
+
+def test_sixty_come_at_once_through_one_that_dies_at_once() -> None:
+    town = Sky([0], wants, (4, 4, 4), params=AT_ONCE)
+    for peer in range(1, 61):
+        town.start(peer, contacts=[0])
+    town.run(1)
+    town.world.crash(0)
+    assert town.seconds_to_calm(60) < 60
+
+
+def test_a_clock_set_back_keeps_nobody_out() -> None:
+    for pause in (0, 30):
+        town = Sky([], wants, (3, 4), params=AT_ONCE)
+        town.skews[5] = 500 * SECOND_US
+        for peer in range(12):
+            town.start(peer)
+        town.seconds_to_calm(30)
+        for stop in (town.world.crash, town.world.leave):
+            town.skews[5] = 500 * SECOND_US
+            town.world.crash(5)
+            town.start(5)
+            town.run(20)
+            stop(5)
+            town.run(pause)
+            town.skews[5] = 0
+            town.start(5)
+            assert town.seconds_to_calm(30) < 30
+
+
+def test_two_at_one_address_are_both_served() -> None:
+    town = Sky([], wants, (3, 4), params=AT_ONCE)
+    town.places[20] = (1, 0)
+    for peer in (0, 1, 4, 5, 8, 20):
+        town.start(peer)
+    town.seconds_to_calm(30)
+    assert town.undelivered([".t0", ".t1"]) == []
