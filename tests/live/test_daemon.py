@@ -25,6 +25,7 @@ from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.testing import Network
 from gossamer.wire.segment import SegmentReader
+from live.watching import until
 
 HERE = "127.0.0.1:0"
 
@@ -39,12 +40,6 @@ def alone(test: Callable[[Node], Any], **settings: Any) -> None:
                 await more
 
     asyncio.run(scenario())
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():
-            await asyncio.sleep(0.01)
 
 
 # What a reload changes

@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +16,10 @@ from gossamer.parts.tree import Tree
 from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.testing import Network
 from gossamer.wire.sealed import TAGS_MAX
+from live.watching import until
 
 HASTY = {"beat_every_us": 50_000, "patience_us": 120_000, "repeat_us": 50_000, "agree_every_us": 200_000}
 "A second of an ordinary tree in a tenth."
-
-
-async def until(condition: Callable[[], bool], patience_s: float = 30.0) -> None:
-    deadline = asyncio.get_running_loop().time() + patience_s
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.02)
 
 
 def dispatch(node: Node) -> Dispatch:

@@ -3,7 +3,7 @@ want."""
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,9 @@ import pytest
 from msgspec import msgpack
 from msgspec.structs import replace
 
-from gossamer import Delivery, Gap
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import Subscribe
 from gossamer.live.config import load
-from gossamer.live.inbox import Inbox
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.reloading import take_over
@@ -24,8 +22,8 @@ from gossamer.protocols.hpmcast.addresses import address_of, written
 from gossamer.protocols.hpmcast.layer import Hpmcast
 from gossamer.protocols.hpmcast.messages import Row
 from gossamer.protocols.hpmcast.tables import Known
-from gossamer.sim.replay import find_lives, replay
 from gossamer.testing import Network
+from live.watching import assert_replayed, payloads, until
 
 BRANCHING = (2, 2, 3)
 HASTY: dict[str, Any] = {
@@ -44,13 +42,6 @@ HASTY: dict[str, Any] = {
 def place(number: int, branching: Sequence[int] = BRANCHING, **params: Any) -> dict[str, Any]:
     where = {"branching": branching, "address": written(address_of(number, branching))}
     return {**HASTY, "hpmcast": {"step_us": 20_000, "delegates": 2, **where, **params}}
-
-
-async def until(condition: Callable[[], bool], patience_s: float = 60.0) -> None:
-    deadline = asyncio.get_running_loop().time() + patience_s
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.02)
 
 
 def part_of(node: Node) -> Hpmcast:
@@ -76,18 +67,6 @@ def settled(nodes: Iterable[Node]) -> bool:
 
 async def town(network: Network, count: int, **settings: Any) -> list[Node]:
     return [await network.node(f"n{i}", **{**place(i), **settings}) for i in range(count)]
-
-
-async def payloads(inbox: Inbox, count: int) -> list[bytes]:
-    found: list[bytes] = []
-    async with asyncio.timeout(60):
-        while len(found) < count:
-            item = await anext(inbox)
-            if isinstance(item, Delivery):
-                found.append(item.payload)
-            else:
-                assert isinstance(item, Gap)
-    return found
 
 
 def test_filters_run_inside_the_network_and_delegates_carry_what_others_want() -> None:
@@ -209,12 +188,7 @@ def test_every_step_of_a_journaled_hierarchy_is_replayed_as_it_was(tmp_path: Pat
             await until(lambda: part_of(nodes[0]).size(".") == 4)
 
     asyncio.run(scenario())
-    lives, skipped = find_lives([tmp_path])
-    assert (len(lives), skipped) == (5, [])
-    for life in lives:
-        told = replay(life)
-        assert (told.divergences, told.raised, told.skipped) == (0, 0, None)
-        assert told.steps > 20
+    assert_replayed(tmp_path, 5)
 
 
 def test_nodes_of_another_hierarchy_are_turned_away_and_told_why(caplog: pytest.LogCaptureFixture) -> None:

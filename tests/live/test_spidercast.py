@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gossamer import Delivery, Gap
 from gossamer.core.draws import WORKLOAD, distinct, draw, fold
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Subscribe
 from gossamer.core.topics import Topic
 from gossamer.live.config import load
-from gossamer.live.inbox import Inbox
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.reloading import take_over
@@ -25,8 +23,8 @@ from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.interests.messages import Entry, Mark
 from gossamer.protocols.interests.view import Known
 from gossamer.protocols.spidercast.layer import Spidercast
-from gossamer.sim.replay import find_lives, replay
 from gossamer.testing import Network
+from live.watching import assert_replayed, payloads, until
 
 HASTY: dict[str, Any] = {
     "spread": "spidercast",
@@ -34,13 +32,6 @@ HASTY: dict[str, Any] = {
     "interests": {"gossip_every_us": 100_000, "hurry_every_us": 30_000, "forget_us": 2_000_000},
 }
 "A second of an ordinary overlay in a tenth."
-
-
-async def until(condition: Callable[[], bool], patience_s: float = 60.0) -> None:
-    deadline = asyncio.get_running_loop().time() + patience_s
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.02)
 
 
 def overlay(node: Node) -> Spidercast:
@@ -93,18 +84,6 @@ def reads(topic: Topic, node: Node) -> bool:
 
 async def town(network: Network, count: int, **settings: Any) -> list[Node]:
     return [await network.node(f"n{i}", subscribe=topics_of(i), **{**HASTY, **settings}) for i in range(count)]
-
-
-async def payloads(inbox: Inbox, count: int) -> list[bytes]:
-    found: list[bytes] = []
-    async with asyncio.timeout(60):
-        while len(found) < count:
-            item = await anext(inbox)
-            if isinstance(item, Delivery):
-                found.append(item.payload)
-            else:
-                assert isinstance(item, Gap)
-    return found
 
 
 @pytest.mark.parametrize("loss", [0.0, pytest.param(0.1, marks=pytest.mark.slow)])
@@ -224,12 +203,7 @@ def test_every_step_of_a_journaled_overlay_is_replayed_as_it_was(tmp_path: Path)
             )
 
     asyncio.run(scenario())
-    lives, skipped = find_lives([tmp_path])
-    assert (len(lives), skipped) == (5, [])
-    for life in lives:
-        told = replay(life)
-        assert (told.divergences, told.raised, told.skipped) == (0, 0, None)
-        assert told.steps > 20
+    assert_replayed(tmp_path, 5)
 
 
 def test_nodes_of_another_spread_are_turned_away_and_told_why(caplog: pytest.LogCaptureFixture) -> None:

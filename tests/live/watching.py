@@ -1,0 +1,42 @@
+"""Looking at live nodes: waiting for what they come to, reading what they deliver, replaying what they did."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from gossamer import Delivery, Gap
+from gossamer.live.inbox import Inbox
+from gossamer.sim.replay import find_lives, replay
+
+PATIENCE_S = 60.0
+"Only what never happens takes this long; the machine may be busy with others."
+
+
+async def until(condition: Callable[[], object]) -> None:
+    deadline = asyncio.get_running_loop().time() + PATIENCE_S
+    while not condition():
+        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.02)
+
+
+async def payloads(inbox: Inbox, count: int) -> list[bytes]:
+    """So many, in the order in which they are delivered."""
+    found: list[bytes] = []
+    async with asyncio.timeout(PATIENCE_S):
+        while len(found) < count:
+            item = await anext(inbox)
+            if isinstance(item, Delivery):
+                found.append(item.payload)
+            else:
+                assert isinstance(item, Gap)
+    return found
+
+
+def assert_replayed(folder: Path, count: int) -> None:
+    """So many lives left their journals here, and each step of each comes out as it was."""
+    lives, skipped = find_lives([folder])
+    assert (len(lives), skipped) == (count, [])
+    for life in lives:
+        told = replay(life)
+        assert (told.divergences, told.raised, told.skipped) == (0, 0, None)
+        assert told.steps > 20
