@@ -125,6 +125,21 @@ def test_a_participant_of_a_hierarchy_says_where_it_lives(file: Path) -> None:
     assert "lives at 127.0.0.1.9 of a hierarchy for all of ., " in said.stdout
 
 
+def test_a_participant_lives_where_its_grant_says_and_nowhere_else(file: Path, tmp_path: Path) -> None:
+    net = Network(tmp_path / "net")
+    net.grant("node-9", [".soccer"], ["."], address="3.0.11")
+    given = {"spread": "hpmcast", "hpmcast.branching": "[16, 16, 16]", "keys": net.folder_of("node-9"), "name": ""}
+    arguments = [part for name, value in given.items() for part in ("--set", f"{name}={value}")]
+    said = gossamer("config", "check", file, *arguments)
+    assert "lives at 3.0.11, as granted, of a hierarchy for all of ., " in said.stdout
+    said = gossamer("config", "check", file, *arguments, "--set", "hpmcast.address=3.0.0")
+    assert (said.exit_code, said.stdout) == (2, "")
+    assert said.stderr == (
+        "gossamer: hpmcast.address is 3.0.0, but this node was granted 3.0.11: leave it out, or have it granted with "
+        "gossamer keys grant --address 3.0.0\n"
+    )
+
+
 def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:
     said = gossamer("config", "check", file, "--set", "bind")
     assert (said.exit_code, said.stderr) == (

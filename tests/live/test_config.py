@@ -17,9 +17,11 @@ from gossamer.live.config import BY_TOPIC, TABLES, Config, load, read
 from gossamer.live.config_changes import RELOADABLE, RELOADABLE_FIELDS, changes
 from gossamer.live.config_reading import NOT_SETTINGS, value_of
 from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
+from gossamer.live.reloading import merged
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.wire.frame import Hello, hello_frame, read_hello
 
 EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
 NAMED = {"name": "n"}
@@ -418,7 +420,7 @@ def test_a_node_of_a_hierarchy_lives_where_it_was_told_or_where_its_endpoint_say
     told = 'name = "n"\nspread = "hpmcast"\n[hpmcast]\nbranching = [4, 8]\naddress = "3.7"\n'
     design = from_file(tmp_path, told).design
     assert (design.address, design.branching, design.hpmcast) == ((3, 7), (4, 8), HpmcastParams.live())
-    assert design.title == "hpmcast of 4.8 with 3 delegates below ."
+    assert design.title == "hpmcast of 4.8 with 3 delegates by address below ."
     assert from_flags(spread="hpmcast").design.address == (127, 0, 0, 1, 7400)
     ports = {"branching": [1 << 16, 1 << 16, 16], "first_port": 7400}
     assert from_flags(spread="hpmcast", bind="127.0.0.1:7403", hpmcast=ports).design.address == (127 << 8, 1, 3)
@@ -447,6 +449,14 @@ def test_a_place_that_cannot_be_is_refused(hpmcast: dict[str, object], bind: str
     assert refusal(flags=NAMED | {"spread": "hpmcast", "hpmcast": hpmcast, "bind": bind}).startswith(why)
 
 
+def test_the_longest_hierarchy_there_may_be_fits_the_first_frame() -> None:
+    widest = {"branching": [2**32] * 16, "address": ".".join("0" * 16), "delegates": 64}
+    community = "." + ".".join(["x" * 63] * 3) + "." + "x" * 62
+    config = from_flags(spread="hpmcast", hpmcast=widest, upkeep={"choice": "branches"}, community=community)
+    hello = Hello(1, 1, "default", "node", b"", 0, config.design.title)
+    assert read_hello(hello_frame(hello)[6:]) == hello
+
+
 def test_in_a_hierarchy_lost_events_are_found_by_exchange_and_counting_methods_are_refused() -> None:
     for config in (from_flags(spread="hpmcast"), Config(name="n", spread="hpmcast")):
         assert (config.recovery.method, config.recovery.push_every_us, config.recovery.tail_after_us) == (
@@ -465,7 +475,22 @@ def test_in_a_hierarchy_lost_events_are_found_by_exchange_and_counting_methods_a
 
 def test_of_a_place_and_what_all_must_agree_on_nothing_changes_while_a_node_runs() -> None:
     old = from_flags(spread="hpmcast")
-    new = from_flags(spread="hpmcast", hpmcast={"fanout": 3, "delegates": 2, "first_port": 1}, upkeep={"asks": 3})
+    upkeep = {"asks": 3, "choice": "coverage"}
+    new = from_flags(spread="hpmcast", hpmcast={"fanout": 3, "delegates": 2, "first_port": 1}, upkeep=upkeep)
     now, later = changes(old, new)
-    assert {*now} == {"hpmcast.fanout", "upkeep"}
-    assert {*later} == {"hpmcast.delegates", "hpmcast.first_port"}
+    assert {*now} == {"hpmcast.fanout", "upkeep.asks"}
+    assert {*later} == {"hpmcast.delegates", "hpmcast.first_port", "upkeep.choice"}
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"hpmcast": {"estimated": True, "direct": 0, "lan": 0}}, {"hpmcast": {"estimated": False, "direct": 4}}),
+        ({"upkeep": {"gossip_every_us": 10**6}}, {"upkeep": {"gossip_every_us": 10**7, "forget_us": 10**8}}),
+    ],
+)
+def test_fields_that_depend_on_each_other_change_together(before: dict[str, Any], after: dict[str, Any]) -> None:
+    """One after the other they would be refused on the way."""
+    for old, new in ((before, after), (after, before)):
+        here, there = (from_flags(spread="hpmcast", **each) for each in (old, new))
+        assert merged(here, changes(here, there)[0]) == there

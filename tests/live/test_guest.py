@@ -9,6 +9,7 @@ from gossamer.core.errors import TransportDown
 from gossamer.live.config import Config
 from gossamer.live.config_tables import SpoolConfig, TraceConfig
 from gossamer.live.guest import guest_config, outward
+from gossamer.live.keys.network import Network
 
 
 def test_without_anybody_to_begin_with_there_is_no_guest() -> None:
@@ -63,3 +64,15 @@ def test_a_guest_of_a_hierarchy_lives_where_its_node_would_have() -> None:
     guest = guest_config(own, None, "default", ())
     assert guest is not None
     assert (guest.bind, guest.design.address) == ("127.0.0.1:0", (127, 0, 0, 1, 7411))
+
+
+def test_a_guest_of_a_hierarchy_lives_where_its_grant_says(tmp_path: Path) -> None:
+    net = Network.init(tmp_path / "net")
+    net.grant("n", [".a"], ["."], address="127.0.0.1.9")
+    net.grant("m", [".a"], ["."])
+    for name, address in (("n", ""), ("m", "127.0.0.1.7411")):
+        own = Config(keys=net.folder_of(name), spread="hpmcast", bind="127.0.0.1:7411", seeds=("127.0.0.1:7400",))
+        guest = guest_config(own, own.keys, "default", ())
+        assert guest is not None
+        assert (guest.bind, guest.hpmcast.address) == ("127.0.0.1:0", address)
+    assert guest_config(own, net.folder_of("n"), "default", ()).design_at((127, 0, 0, 1, 9)).address[-1] == 9  # type: ignore[union-attr]

@@ -191,16 +191,26 @@ def test_every_step_of_a_journaled_hierarchy_is_replayed_as_it_was(tmp_path: Pat
     assert_replayed(tmp_path, 5)
 
 
-def test_nodes_of_another_hierarchy_are_turned_away_and_told_why(caplog: pytest.LogCaptureFixture) -> None:
+@pytest.mark.parametrize(
+    ("hpmcast", "upkeep", "says"),
+    [
+        ({"branching": (4, 4)}, {}, "hpmcast of 4.4 with 2 delegates by address below ."),
+        ({"delegates": 3}, {}, "hpmcast of 2.2.3 with 3 delegates by address below ."),
+        ({}, {"choice": "branches"}, "hpmcast of 2.2.3 with 2 delegates by branches below ."),
+    ],
+)
+def test_nodes_of_another_hierarchy_are_turned_away_and_told_why(
+    hpmcast: dict[str, Any], upkeep: dict[str, Any], says: str, caplog: pytest.LogCaptureFixture
+) -> None:
     async def scenario() -> None:
         async with Network() as network:
             await network.node("first", **place(0))
-            await network.node("other", **place(1, (4, 4)))
+            await network.node("other", **{**place(1, **hpmcast), "upkeep": {**HASTY["upkeep"], **upkeep}})
             await until(lambda: "all nodes must have the same" in caplog.text)
 
     with caplog.at_level("INFO", "gossamer"):
         asyncio.run(scenario())
-    assert "hpmcast of 2.2.3 with 2 delegates below ." in caplog.text
+    assert f"its spread is '{says}', ours 'hpmcast of 2.2.3 with 2 delegates by address below .'" in caplog.text
 
 
 def test_numbers_tell_where_a_node_stands() -> None:

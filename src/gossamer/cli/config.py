@@ -17,7 +17,7 @@ from gossamer.core.reading import joined
 from gossamer.live.config import Config, read
 from gossamer.live.config_tables import SpoolConfig, TraceConfig
 from gossamer.live.node import load_trust
-from gossamer.live.trust import Act
+from gossamer.live.trust import Act, Trust
 from gossamer.protocols.assemble import BY_CONTENT
 from gossamer.protocols.hpmcast.addresses import written
 
@@ -41,10 +41,10 @@ def command() -> None:
 def check(file: Path, settings: tuple[str, ...]) -> None:
     """One line that says what a node with this file would do, or what is wrong with it (exit code 2)."""
     config, sources = read(file, overrides=settings_of(settings))
-    name = granted_name(config)
+    trust = granting(config)
     others = sorted(set(sources.values()) - {str(file)})
     beside = f" (with {', '.join(others)})" if others else ""
-    click.echo(f"{file}{beside} is fine: {name} {outlook(config)}.")
+    click.echo(f"{file}{beside} is fine: {trust.name} {outlook(config, trust)}.")
 
 
 @command.command("show", epilog="Example: gossamer config show node.toml --json")
@@ -77,8 +77,8 @@ def settings_of(settings: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def granted_name(config: Config) -> str:
-    """The node's name, once its keys are found to be its own and to allow what it would do."""
+def granting(config: Config) -> Trust:
+    """The node's keys, once they are found to be its own and to allow what it would do."""
     trust = load_trust(config)
     wishes: tuple[tuple[str, Act, tuple[str, ...]], ...] = (
         ("subscribe", "subscribe", config.subscribe),
@@ -92,10 +92,10 @@ def granted_name(config: Config) -> str:
                     f"{field} names {topic}, which the grant in {config.keys} does not cover: "
                     f"make one with `gossamer keys grant NET --node {trust.name} --{act} {topic}`"
                 )
-    return trust.name
+    return trust
 
 
-def outlook(config: Config) -> str:
+def outlook(config: Config, trust: Trust) -> str:
     """What a node told this would do."""
     said = [
         f"takes calls at {config.bind}",
@@ -104,7 +104,7 @@ def outlook(config: Config) -> str:
         f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
         f"publishes on {', '.join(config.publish)}" if config.publish else "",
         f"dispatches by content for all of {config.community}" if config.spread == "dispatch" else "",
-        lives(config),
+        lives(config, trust),
         f"loses {config.faults.loss:.0%} of what it hears, on purpose" if config.faults.loss else "",
         spooling(config.spool),
         tracing(config.trace),
@@ -113,10 +113,12 @@ def outlook(config: Config) -> str:
     return ", ".join(each for each in said if each)
 
 
-def lives(config: Config) -> str:
+def lives(config: Config, trust: Trust) -> str:
     if config.spread != "hpmcast":
         return ""
-    return f"lives at {written(config.design.address)} of a hierarchy for all of {config.community}"
+    granted = trust.lives_at(peer_of(trust.name))
+    address, by = written(config.design_at(granted).address), ", as granted," if granted else ""
+    return f"lives at {address}{by} of a hierarchy for all of {config.community}"
 
 
 def spooling(spool: SpoolConfig) -> str:

@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gossamer.cli.config import SETTINGS, granted_name, settings_of
+from gossamer.cli.config import SETTINGS, granting, settings_of
 from gossamer.core.errors import Misuse
 from gossamer.live.config import Config, load
 from gossamer.live.daemon import Daemon, check_distinct, run, serve
@@ -73,7 +73,7 @@ def command(
     daemons = [Daemon(read) for read in sources(configs, flags)]
     check_distinct([each.node.config for each in daemons])
     for each in daemons:
-        granted_name(each.node.config)
+        granting(each.node.config)
     run(serve(daemons, partial(tell_ready, daemons, as_json)))
 
 

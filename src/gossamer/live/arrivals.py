@@ -52,6 +52,8 @@ class Arrivals:
         "Told which events arrived straight from their publisher."
         self.copy_met: Callable[[int, Peer, EventId, int, int], None] | None = None
         "Told of every copy, with its hops and its size, at the fullest level of traces."
+        self.fits: Callable[[Peer, Message], bool] = lambda peer, message: True
+        "Asked of what carries an event: whether such a peer could have sent it."
 
     def take(self, link: Link, batch: Batch) -> None:
         """Everything of a batch that is an event."""
@@ -140,10 +142,14 @@ class Arrivals:
     def _message(self, link: Link, carrier: type[Struct], copy: Copy, event: Event) -> Message | None:
         """What carries an event. None: it says something else beside it than such messages do."""
         try:
-            return self.codec.carrier(carrier, _carried(copy, [event]), copy.said)
+            message = self.codec.carrier(carrier, _carried(copy, [event]), copy.said)
         except PeerFault as wrong:
             link.strike("bad message", str(wrong))
             return None
+        if link.peer is not None and not self.fits(link.peer, message):
+            link.decline("no such level or probability")
+            return None
+        return message
 
     def _meet(self, link: Link, message: Message) -> None:
         assert link.peer is not None

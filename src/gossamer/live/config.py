@@ -150,7 +150,8 @@ class Config(Struct, frozen=True, kw_only=True):
         if self.spread in BY_CONTENT:
             self._check_community()
         self._fit_recovery()
-        self._lives_at()
+        if self.keys is None or self.hpmcast.address:  # or else a grant may say it
+            self._lives_at()
         if self.spidercast.view != "full" or self.spidercast.selection == "ring":
             raise Misuse(
                 "spidercast.view and rings are for experiments: interests.view_max says how many nodes are known"
@@ -215,8 +216,8 @@ class Config(Struct, frozen=True, kw_only=True):
             if self.spread != "hpmcast" and each.method == "exchange":
                 raise Misuse(f"{where}.method: exchange needs a spread that knows what its peers want, hpmcast")
 
-    def _lives_at(self) -> Address:
-        return self.hpmcast.lives_at((*self.advertise, self.bind)[0]) if self.spread == "hpmcast" else ()
+    def _lives_at(self, granted: Address = ()) -> Address:
+        return self.hpmcast.lives_at((*self.advertise, self.bind)[0], granted) if self.spread == "hpmcast" else ()
 
     def params_of(self, name: Topic) -> CamcastParams:
         """What holds for one topic's community."""
@@ -224,6 +225,10 @@ class Config(Struct, frozen=True, kw_only=True):
 
     @property
     def design(self) -> Design:
+        return self.design_at(())
+
+    def design_at(self, granted: Address) -> Design:
+        """What the node is built of, where its grant says that it lives there."""
         return Design(
             spread=self.spread,
             dispatch=self.dispatch,
@@ -234,7 +239,7 @@ class Config(Struct, frozen=True, kw_only=True):
             hpmcast=self.hpmcast.params,
             upkeep=self.upkeep,
             branching=self.hpmcast.branching,
-            address=self._lives_at(),
+            address=self._lives_at(granted),
         )
 
     def recovery_of(self, name: Topic) -> RecoveryParams:

@@ -13,6 +13,7 @@ from gossamer.live.config_tables import (
     Timeouts,
     TraceConfig,
 )
+from gossamer.protocols.hpmcast.upkeep import Upkeep
 
 RELOADABLE = (
     "seeds",
@@ -27,16 +28,19 @@ RELOADABLE = (
     "recovery_topics",
     "spidercast",
     "interests",
-    "upkeep",
 )
 "What may change while a node runs; of other tables, these fields:"
 RELOADABLE_FIELDS = (
     *("trace.level", "spool.keep_s", "spool.keep_bytes"),
     *("hpmcast.fanout", "hpmcast.audience_floor", "hpmcast.direct", "hpmcast.lan", "hpmcast.estimated"),
     *("hpmcast.expected_loss", "hpmcast.expected_crashed", "hpmcast.hops", "hpmcast.repetitions", "hpmcast.step_us"),
+    *(f"upkeep.{name}" for name in Upkeep.__struct_fields__ if name != "choice"),  # all must come to the same delegates
 )
 
-BY_FIELD = (SpoolConfig, TraceConfig, MetricsConfig, Limits, Timeouts, HierarchyConfig, FaultsConfig, HpmcastConfig)
+BY_FIELD = (
+    *(SpoolConfig, TraceConfig, MetricsConfig, Limits, Timeouts, HierarchyConfig, FaultsConfig),
+    *(HpmcastConfig, Upkeep),
+)
 "Tables whose fields are looked at one by one; a machine is tuned with all parameters of a protocol."
 
 

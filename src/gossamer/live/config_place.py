@@ -1,4 +1,5 @@
-"""Where a node lives in hpmcast's hierarchy: at the address it was given, or where its IP address and port say."""
+"""Where a node lives in hpmcast's hierarchy: at the address it was granted or given, or where its IP address and port
+say."""
 
 from typing import Any
 
@@ -7,7 +8,7 @@ from msgspec import structs
 from gossamer.core.errors import Misuse
 from gossamer.live.config_tables import as_tuple
 from gossamer.live.trust import split_address
-from gossamer.protocols.hpmcast.addresses import Address, of_node
+from gossamer.protocols.hpmcast.addresses import Address, of_node, written
 from gossamer.protocols.hpmcast.messages import SEATS_MAX
 from gossamer.protocols.hpmcast.params import Params
 
@@ -23,7 +24,8 @@ class HpmcastConfig(Params, frozen=True, kw_only=True):
     branching: tuple[int, ...] = BY_ENDPOINT
     "How many subsystems there may be on each level, the topmost first; as many levels as numbers. The same everywhere."
     address: str = ""
-    "Where this node lives, digits with dots between. Empty: where its first address of `advertise`, or `bind`, says."
+    """Where this node lives, digits with dots between. Empty: where its grant says, or else its first address of
+    `advertise`, or `bind`."""
     first_port: int = 0
     "The port that counts as 0, where a digit counts ports."
 
@@ -42,16 +44,27 @@ class HpmcastConfig(Params, frozen=True, kw_only=True):
         """Those of the protocol."""
         return Params(**{name: getattr(self, name) for name in Params.__struct_fields__})
 
-    def lives_at(self, endpoint: str) -> Address:
-        """The address of a node that others reach at `endpoint`."""
+    def lives_at(self, endpoint: str, granted: Address = ()) -> Address:
+        """The address of a node that others reach at `endpoint`, and whose grant may say where it lives."""
         if self.variant != "hpmcast" and len(self.branching) > 1:
             raise Misuse(f"hpmcast.branching must be one number: {self.variant} has one level")
-        if not self.address and (endpoint.startswith("memory:") or split_address(endpoint)[1] == 0):
-            raise Misuse("hpmcast.address is missing: it can be told from an IP address and a fixed port only")
+        logical = self.address or written(granted)
+        if not logical and (endpoint.startswith("memory:") or split_address(endpoint)[1] == 0):
+            raise Misuse(
+                "hpmcast.address is missing: it can be told from an IP address and a fixed port only; "
+                "with keys it can be granted (gossamer keys grant --address)"
+            )
         try:
-            return of_node(self.address, endpoint, self.branching, self.first_port)
+            place = of_node(logical, endpoint, self.branching, self.first_port)
         except Misuse as wrong:
-            raise Misuse(f"hpmcast.address: {wrong}") from None
+            said = "the granted address" if granted and not self.address else "hpmcast.address"
+            raise Misuse(f"{said}: {wrong}") from None
+        if granted and place != granted:
+            raise Misuse(
+                f"hpmcast.address is {self.address}, but this node was granted {written(granted)}: leave it out, "
+                f"or have it granted with gossamer keys grant --address {self.address}"
+            )
+        return place
 
 
 LIVE_PLACE = HpmcastConfig(**structs.asdict(Params.live()))

@@ -13,11 +13,12 @@ from msgspec.structs import replace
 from gossamer.core.errors import TransportDown
 from gossamer.core.topics import Topic
 from gossamer.live.config import Config
+from gossamer.live.config_place import HpmcastConfig
 from gossamer.live.config_tables import MetricsConfig, SpoolConfig, TraceConfig
 from gossamer.live.node import Node
 from gossamer.live.transports.tcp import spell_address
 from gossamer.live.trust import is_loopback, split_address
-from gossamer.protocols.hpmcast.addresses import written
+from gossamer.protocols.hpmcast.addresses import Address, written
 
 LEAVE_S = 1.0
 
@@ -45,9 +46,22 @@ def guest_config(config: Config | None, keys: Path | None, network: str, seeds: 
         spool=SpoolConfig(),
         trace=TraceConfig(),
         metrics=MetricsConfig(bind="off"),
-        hpmcast=replace(own.hpmcast, address=written(own.design.address)),
+        hpmcast=place(own, keys),
         timeouts=replace(own.timeouts, leave_s=LEAVE_S),
     )
+
+
+def place(own: Config, keys: Path | None) -> HpmcastConfig:
+    """Where its node would have lived, though a guest has another port."""
+    if own.spread != "hpmcast" or (keys is not None and granted_at(keys)):
+        return own.hpmcast
+    return replace(own.hpmcast, address=written(own.design.address))
+
+
+def granted_at(keys: Path) -> Address:
+    from gossamer.live.keys.folder import read_papers  # a guest without keys need not load the cryptography
+
+    return read_papers(keys).grant.address
 
 
 def outward(seed: str) -> str:

@@ -64,6 +64,8 @@ class Hearing:
         "Topics known here that the sender of a message says it wants."
         self.losing: Losing | None = None
         "Loses some of it, where that is asked for."
+        self.met: Callable[[Peer], None] = lambda peer: None
+        "Told of everybody whose record is news."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}
 
     # -- records ------------------------------------------------------------------------------------------------
@@ -73,6 +75,7 @@ class Hearing:
         record = self.trust.admit(data, time.time())
         if self.book.add(record, data):
             self._allowed.clear()
+            self.met(record.peer)
             self.feed(Introduced(record.peer, owner_word(self.trust.owner(record.peer))))
         return record
 
@@ -98,6 +101,7 @@ class Hearing:
     def forget(self) -> None:
         """Grants or keys changed: nothing looked up before counts any more, and records must be good now."""
         self._allowed.clear()
+        self.seals.forget()
         for peer, entry in tuple(self.book.entries.items()):
             try:
                 self.trust.admit(entry.data, time.time())

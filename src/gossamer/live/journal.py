@@ -18,6 +18,7 @@ from gossamer.core.machine import Effect, Given
 from gossamer.core.topics import Topic, remember
 from gossamer.live.appending import Appender
 from gossamer.live.config import Config
+from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.wire.journal import (
     OPEN,
     SEALED,
@@ -43,7 +44,7 @@ Spell: TypeAlias = Callable[[Topic], str]
 
 
 def open_journal(
-    config: Config, name: str, incarnation: int, seed: int, in_force: Callable[[], Settings]
+    config: Config, name: str, incarnation: int, seed: int, in_force: Callable[[], Settings], granted: Address = ()
 ) -> "Journal | None":
     """A journal of the node with these settings, if they ask for one; `in_force` tells what its machine goes by now."""
     if config.trace.folder is None or config.trace.level != "journal":
@@ -57,7 +58,7 @@ def open_journal(
         parents=config.hierarchy.order().further,
         settings=Settings(config.camcast, config.topics, config.scamp, config.recovery, config.recovery_topics),
         search=config.search,
-        design=config.design,
+        design=config.design_at(granted),
         gossamer=software(),
     )
     return Journal(config.trace.folder, head, in_force)

@@ -24,7 +24,7 @@ WORDS_MAX = 64
 REFUSALS = (
     *("bad handshake", "slow handshake", "too many callers", "revoked", "bad frame", "slow frame", "bad message"),
     *("bad record", "bad event", "bad proof", "forged copy", "equivocation", "unknown peer", "unknown publisher"),
-    *("publisher not granted", "not granted", "not for clients", "not for nodes", "bad revocations"),
+    *("publisher not granted", "not granted", "not its address", "not for clients", "not for nodes", "bad revocations"),
     *("outdated record", "outdated publisher", "unknown authority", "too many records", "too many requests"),
     *("too many links", "too many clients", "too many refusals"),
 )

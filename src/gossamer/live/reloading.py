@@ -18,6 +18,7 @@ from gossamer.live.serving import Serving
 from gossamer.live.station import Station
 from gossamer.live.trust import OpenTrust
 from gossamer.protocols.assemble import scamp_of
+from gossamer.protocols.hpmcast.addresses import written
 
 log = logging.getLogger("gossamer.node")
 
@@ -40,7 +41,14 @@ def reload_keys(node: Node) -> None:
     if keyring.grant != grant:
         log.info("%s has new keys or a new grant", keyring.name)
         station.renew_record()
-        config = station.config
+        place, config = keyring.grant.address, station.config
+        if config.spread == "hpmcast" and place != grant.address and place != station.design.address:
+            log.warning(
+                "%s is granted to live at %s, and lives at %s until it is started again: others may refuse it",
+                keyring.name,
+                written(place) or "no address",
+                written(station.design.address),
+            )
         told = config.upkeep if config.spread == "hpmcast" else config.interests
         station.driver.feed(Tune(ROOT, told))  # what is sealed by an older key is told anew
 
@@ -67,11 +75,16 @@ def take_over(node: Node, new: Config) -> None:
 
 def merged(old: Config, now: Mapping[str, Any]) -> Config:
     """The configuration that holds once these fields, by dotted name, are changed."""
-    fields: dict[str, Any] = {}
+    whole: dict[str, Any] = {}
+    parts: dict[str, dict[str, Any]] = {}
     for name, value in now.items():
         table, _, field = name.partition(".")
-        fields[table] = replace(fields.get(table, getattr(old, table)), **{field: value}) if field else value
-    return replace(old, **fields)
+        if field:
+            parts.setdefault(table, {})[field] = value  # all of a table at once: one alone may make no sense
+        else:
+            whole[table] = value
+    tables = {table: replace(getattr(old, table), **fields) for table, fields in parts.items()}
+    return replace(old, **whole, **tables)
 
 
 def _params(station: Station, old: Config, new: Config) -> None:

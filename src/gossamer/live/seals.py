@@ -17,6 +17,8 @@ from gossamer.core.machine import Message
 from gossamer.live.clock import monotonic_us
 from gossamer.live.link import Link
 from gossamer.live.trust import Outdated, Stranger, Trust
+from gossamer.protocols.hpmcast.addresses import Address
+from gossamer.protocols.hpmcast.messages import Digest as RowsDigest
 from gossamer.protocols.hpmcast.messages import Join as RowJoin
 from gossamer.protocols.hpmcast.messages import Row
 from gossamer.protocols.hpmcast.messages import Tell as RowsTell
@@ -25,6 +27,9 @@ from gossamer.protocols.naming import in_rows
 from gossamer.wire.proof import HASH_BYTES, Proof, levels, proofs
 
 T = TypeVar("T", Entry, Row)
+
+SEALED_MAX = 256
+"Seals of our own that are kept, so that nothing is signed twice: more than a node has to say of itself."
 
 _encoder = msgspec.msgpack.Encoder()
 _proofs = msgspec.msgpack.Decoder(Proof)
@@ -51,6 +56,15 @@ class Seals:
         self.me, self.trust = me, trust
         self.takes_part: Callable[[Peer], bool] = lambda peer: True
         "Asked of everybody a row names: whether it may stand in a view."
+        self.bound = False
+        "Whether only those may whose grants say where they live; whoever was granted an address lives there anyway."
+        self.met: Callable[[Row], None] = lambda row: None
+        "Told of every row that its author signed."
+        self._sealed: dict[bytes, bytes] = {}
+
+    def forget(self) -> None:
+        """There may be another key."""
+        self._sealed.clear()
 
     def sealed(self, message: Message) -> Message:
         """A message as it may leave: with our seal on what it says of ourselves."""
@@ -65,9 +79,16 @@ class Seals:
     def _seal(self, said: T) -> T:
         if author_of(said) != self.me:
             return said
-        tree = levels([leaf_of(said)])
-        (proof,) = proofs(tree, self.trust.stamp(tree))
-        return said if proof is None else replace(said, seal=_encoder.encode(proof))
+        leaf = leaf_of(said)
+        seal = self._sealed.pop(leaf, None)
+        if seal is None:
+            tree = levels([leaf])
+            (proof,) = proofs(tree, self.trust.stamp(tree))
+            seal = b"" if proof is None else _encoder.encode(proof)
+        self._sealed[leaf] = seal
+        if len(self._sealed) > SEALED_MAX:
+            del self._sealed[next(iter(self._sealed))]
+        return replace(said, seal=seal) if seal else said
 
     def genuine(self, link: Link, message: Message) -> Message | None:
         """A message with what is genuine in it, if anything is. Whoever passes on what nobody signed should have looked
@@ -80,15 +101,30 @@ class Seals:
             return RowsTell(tuple(row for row, _ in held), tuple(age_ms for _, age_ms in held))
         if isinstance(message, RowJoin) and not self._stands(link, message.row):
             return None
+        if isinstance(message, RowsDigest) and link.peer is not None and not self.lives_at(link.peer, message.address):
+            link.blame(link.peer, "not its address", "rows asked for where it does not live")
+            return None
         return message
 
+    def lives_at(self, peer: Peer, address: Address) -> bool:
+        """Whether somebody may live there. Who was granted no address says it itself, unless we were."""
+        granted = self.trust.lives_at(peer)
+        return granted == address if granted else not self.bound
+
     def _stands(self, link: Link, row: Row) -> bool:
-        """Whether a row is its author's, and all it names may take part."""
+        """Whether a row is its author's, and all it names may take part, where it says they live."""
         for peer in in_rows((row,)):
             if not self.takes_part(peer):
                 link.blame(peer, "not granted", "a row that names somebody who may not read what it would carry")
                 return False
-        return self._holds(link, row)
+        for seat in row.delegates:
+            if not self.lives_at(seat.peer, seat.address):
+                link.blame(seat.peer, "not its address", "a row that puts somebody where it was not granted to live")
+                return False
+        if not self._holds(link, row):
+            return False
+        self.met(row)
+        return True
 
     def _holds(self, link: Link, said: Entry | Row) -> bool:
         if not link.checks.take(monotonic_us()):

@@ -75,9 +75,11 @@ class Station:
         self.bodies = Bodies()
         self.begun = False
         self.seed = fold(self.me, self.incarnation)
-        self.journal = open_journal(config, trust.name, self.incarnation, self.seed, self._in_force)
+        granted = trust.lives_at(self.me)
+        self.design = config.design_at(granted)
+        self.journal = open_journal(config, trust.name, self.incarnation, self.seed, self._in_force, granted)
         self.machine: Stack = node_of(
-            config.design,
+            self.design,
             self.me,
             self.seed,
             self.hierarchy,
@@ -87,7 +89,7 @@ class Station:
             spell=trust.spell if self.journal is None else self.journal.noting(trust.spell),
             recovery=lambda name: self.config.recovery_of(name),
         )
-        messages = config.design.messages
+        messages = self.design.messages
         self.codec = Codec(dict.fromkeys((*messages, *NODE_CONTROL, *CLIENT_CONTROL)))
         self.carriers = {
             str(each.__struct_config__.tag): each for each in messages if "carried" in each.__struct_fields__
@@ -98,7 +100,7 @@ class Station:
             self.me, self.machine, self.clock, self.codec, self.carriers, self.bodies, metrics, self.recorder
         )
         self.office = Office(config.network, "node", self.driver, trust, self.codec, metrics)
-        self.office.spread = config.design.title
+        self.office.spread = self.design.title
         self.transport = make_transport(trust)
         self.transport.handshake_s = config.timeouts.handshake_s
         self.board = self._switchboard()

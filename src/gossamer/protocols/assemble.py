@@ -212,7 +212,8 @@ class Design(Struct, frozen=True, kw_only=True):
         """What two nodes must have in common to understand each other."""
         if self.spread == "hpmcast":
             params, shape = self.hpmcast, ".".join(map(str, self.branching))
-            return f"{params.variant} of {shape} with {params.delegates} delegates below {self.community}"
+            standing = f"{params.delegates} delegates by {self.upkeep.choice}"
+            return f"{params.variant} of {shape} with {standing} below {self.community}"
         return f"{self.spread} below {self.community}" if self.spread == "dispatch" else self.spread
 
     @property

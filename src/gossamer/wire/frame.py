@@ -105,7 +105,7 @@ class Hello(Struct, frozen=True, array_like=True):
     record: bytes
     revocations: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
     "The version of the list of revoked keys known here."
-    spread: Annotated[str, Meta(max_length=300)] = ""
+    spread: Annotated[str, Meta(max_length=512)] = ""
     "How events travel, for nodes: all of a network must say the same."
 
 

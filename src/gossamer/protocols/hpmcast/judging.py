@@ -2,7 +2,7 @@
 
 A row on level 1 is a participant's word about itself. A row above is made by one of the delegates it names, who live
 where it says; whoever passes it on changes nothing. With keys the seal shows who the author is, and everybody it names
-must have been granted to take part; where somebody lives is its own word. No row is later than the clock allows, or it
+must have been granted to take part; where somebody lives is its own word, or its grant's. No row is later than the clock allows, or it
 could never be replaced.
 """
 
