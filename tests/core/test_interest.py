@@ -1,9 +1,14 @@
 """Interest: what this node reads, and which communities that makes it a member of."""
 
+from typing import Any
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gossamer.core.events import Attribute, Event
+from gossamer.core.ids import EventId
 from gossamer.core.interest import Interest
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 
 NAMES = [".", ".a", ".a.b", ".a.b.c", ".x", ".x.y"]
@@ -80,3 +85,19 @@ def test_who_wants_an_event_is_in_a_community_that_it_concerns(
     assert set(mine.communities(topic)) == {each for each in mine.mine() if mine.hierarchy.includes(each, topic)}
     assert mine.wants(topic) == any(each in subscribed for each in mine.communities(topic))
     assert not mine.takes_part(topic) or topic in mine.communities(topic)
+
+
+def test_filters_on_other_topics_are_not_asked() -> None:
+    class Asked(dict[str, Attribute]):
+        times = 0
+
+        def get(self, name: str, default: Any = None) -> Any:
+            self.times += 1
+            return super().get(name, default)
+
+    mine, said = Interest(Hierarchy()), Asked(level=5)
+    for topic in (".a", ".b", ".c"):
+        mine.subscribe(Pattern(topic, "level > 5"))
+    mine.changed()
+    assert not mine.matches(Event(EventId(1, 0, 1), ".b", attributes=said))
+    assert said.times == 1

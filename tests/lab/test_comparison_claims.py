@@ -4,13 +4,15 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from gossamer.lab.book import Book, Line
 from gossamer.lab.grid import points
 from gossamer.lab.papers import comparison, paper
-from gossamer.lab.papers.comparison import CALM, WORKLOAD
+from gossamer.lab.papers.comparison import CALM, ROUNDS, WORKLOAD
 from gossamer.lab.spec import read
 from gossamer.lab.studies.comparison.metrics import METRICS
+from gossamer.protocols.hpmcast.params import Params
 
 PAPER = paper("comparison")
 CASES = {name: [point.swept["case"] for point in points(*read(name))] for name in PAPER.experiments}
@@ -31,23 +33,23 @@ def book(*changes: tuple[str, str, str, float]) -> Book:
 
 
 BEARING_OUT: dict[str, list[tuple[str, str, str, float]]] = {
-    "hpmcast-overhead": [(CALM, "hpmcast", "copies", 9.0)],
-    "hpmcast-no-guarantee": [(CALM, "hpmcast", "delivery", 0.9)],
+    "hpmcast-overhead": [(CALM, ROUNDS, "copies", 9.0)],
+    "hpmcast-no-guarantee": [(CALM, ROUNDS, "delivery", 0.9)],
     "hpmcast-whole-events": [
+        (WORKLOAD, ROUNDS, "bytes_delivery", 9.0),
         (WORKLOAD, "hpmcast", "bytes_delivery", 9.0),
-        (WORKLOAD, "hpmcast, direct", "bytes_delivery", 9.0),
     ],
     "hpmcast-near-the-root": [
-        (CALM, "hpmcast", "load_level_2", 2.0),
-        (CALM, "hpmcast", "load_level_3", 3.0),
-        (CALM, "hpmcast", "held_level_3", 2.0),
+        (CALM, ROUNDS, "load_level_2", 2.0),
+        (CALM, ROUNDS, "load_level_3", 3.0),
+        (CALM, ROUNDS, "held_level_3", 2.0),
     ],
 }
 BREAKING = {
-    "hpmcast-overhead": (CALM, "hpmcast", "duplicates", 0.0),
+    "hpmcast-overhead": (CALM, ROUNDS, "duplicates", 0.0),
     "hpmcast-no-guarantee": (CALM, "dispatch", "delivery", 0.9),
     "hpmcast-whole-events": (WORKLOAD, "dispatch + recovery", "bytes_delivery", 9.0),
-    "hpmcast-near-the-root": (CALM, "hpmcast", "held_level_1", 2.0),
+    "hpmcast-near-the-root": (CALM, ROUNDS, "held_level_1", 2.0),
 }
 
 
@@ -84,9 +86,7 @@ def test_whole_events_are_judged_only_where_both_kinds_of_digests_say_the_same()
 def test_the_payload_from_which_digests_pay_follows_from_copies_and_words(
     copies: float, word_bytes: float, says: str
 ) -> None:
-    made = book(
-        (WORKLOAD, "hpmcast, direct", "copies", copies), (WORKLOAD, "dispatch + recovery", "word_bytes", word_bytes)
-    )
+    made = book((WORKLOAD, "hpmcast", "copies", copies), (WORKLOAD, "dispatch + recovery", "word_bytes", word_bytes))
     assert says in comparison.turning_point(made)
 
 
@@ -94,8 +94,21 @@ def test_the_table_has_a_row_per_design_and_the_figure_too() -> None:
     (part,) = PAPER.analysis(book())
     assert [row[0] for row in part.rows] == CASES[WORKLOAD]
     assert all(len(row) == len(part.columns) for row in part.rows)
-    (figure,) = part.figures
-    assert all(case in figure.svg for case in CASES[WORKLOAD])
+    assert [figure.name for figure in part.figures] == ["comparison", "reached"]
+    assert all(case in figure.svg for figure in part.figures for case in CASES[WORKLOAD])
+
+
+def test_the_table_tells_of_parasites() -> None:
+    changed = book(*((WORKLOAD, case, "parasites", 0.5 * (case == "flood")) for case in CASES[WORKLOAD]))
+    (part,) = PAPER.analysis(changed)
+    assert "which nothing explains: 0.5." in part.text
+
+
+def test_hpmcast_is_compared_as_live_nodes_have_it_and_as_its_paper_does() -> None:
+    for name, lost in ((WORKLOAD, 0.05), (CALM, 0.0)):
+        params = {point.swept["case"]: point.spec.setting().params for point in points(*read(name))}
+        assert params["hpmcast"] == Params.live()
+        assert params[ROUNDS] == replace(Params.live(), direct=0, lan=0, expected_loss=lost)
 
 
 def test_the_payload_spoken_of_is_that_of_the_files() -> None:

@@ -61,7 +61,7 @@ class Interest:
         if not self.wants(event.topic):
             return False
         return not self._filtered or any(
-            (filter is None or filter.matches(event.attributes)) and self.hierarchy.includes(pattern.topic, event.topic)
+            self.hierarchy.includes(pattern.topic, event.topic) and (filter is None or filter.matches(event.attributes))
             for pattern, filter in self.patterns.items()
         )
 

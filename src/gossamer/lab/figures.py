@@ -134,6 +134,27 @@ def bars(
     return finish(draw, name, title, caption, keyed=len(series) > 1 or bool(references))
 
 
+def dots(
+    labels: Sequence[str], series: Mapping[str, Sequence[float]], *, name: str, title: str, x_label: str,
+    errors: Mapping[str, Sequence[float]], caption: str = "", share: bool = False, log_x: bool = False,
+) -> Figure:  # fmt: skip
+    """A row per label and a mark per series: for numbers of many sizes, since a mark needs no zero to stand on."""
+
+    def draw(axes: Axes) -> None:
+        for i, (key, values) in enumerate(series.items()):
+            ys = [at + (i - (len(series) - 1) / 2) * 0.17 for at in range(len(labels))]
+            low = np.minimum(errors[key], values)  # nothing here is less than nothing
+            high = np.minimum(errors[key], np.subtract(1, values)) if share else np.asarray(errors[key])
+            axes.errorbar(values, ys, xerr=np.array([low, high]), fmt=MARKERS[i % len(MARKERS)], markersize=6,
+                          color=PALETTE[i % len(PALETTE)], elinewidth=1, capsize=2, label=plain(key))  # fmt: skip
+        axes.set_yticks(range(len(labels)), list(map(plain, labels)))
+        axes.set(xlabel=plain(x_label, 80), ylim=(len(labels) - 0.5, -0.5))
+        axes.tick_params(axis="y", length=0, pad=6)
+        dress(axes.xaxis, log_x, share)
+
+    return finish(draw, name, title, caption, keyed=len(series) > 1)
+
+
 def save(figure: Figure, folder: Path) -> list[Path]:
     """Write NAME.svg and NAME.png, and say where."""
     folder.mkdir(parents=True, exist_ok=True)

@@ -8,6 +8,7 @@ from msgspec import Struct, field
 
 from gossamer.core.errors import Misuse
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
+from gossamer.sim.conditions import us
 
 Spread: TypeAlias = Literal["camcast", "spidercast", "hpmcast", "dispatch", "flood"]
 Remedy: TypeAlias = Literal["none", "live", "paper"]
@@ -85,7 +86,7 @@ class Links(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     loss: float = 0.0
     "The chance that a message is lost, whatever it is."
     crashed: float = 0.0
-    "The share of nodes that crash together, when a third of the events is published."
+    "The share of nodes that crash together, when a third of the time for events is over."
     latency_ms: float = 20.0
     "Median of a message's time under way (lognormal, sigma 0.3)."
     warmup_s: float = 20.0
@@ -109,6 +110,11 @@ class Comparison(Struct, frozen=True, kw_only=True):
     """All that one run depends on, but for its seed."""
 
     design: Design = field(default_factory=Design)
-    params: HpmcastParams = field(default_factory=HpmcastParams)
+    params: HpmcastParams = field(default_factory=HpmcastParams.live)
     workload: Workload = field(default_factory=Workload)
     network: Links = field(default_factory=Links)
+
+    @property
+    def crash_us(self) -> int:
+        """When nodes crash, from the first event on."""
+        return us(self.workload.every_s) * self.workload.events // 3

@@ -7,19 +7,21 @@ from msgspec.structs import replace
 from gossamer.core.draws import JOIN, distinct, draw, fold
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Publish, Subscribe
+from gossamer.core.machine import SECOND_US, Publish, Subscribe
 from gossamer.core.stack import Stack
+from gossamer.core.trace import Kind
 from gossamer.parts.tagging import Tagger
 from gossamer.sim.compared import DEGREES, LEVELS_SHOWN, Comparison
 from gossamer.sim.conditions import us
 from gossamer.sim.crowd import Crowd
 from gossamer.sim.designs import node_of, patterns_kept, peers_kept
-from gossamer.sim.ledger import Fate, Ledger
+from gossamer.sim.ledger import Compared, Fate, Ledger
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
 
 CONTACTS = 3
 "Nodes each one knows when it starts."
+NOTED: tuple[Kind, Kind] = ("relay", "parasite")
 
 
 class Town:
@@ -49,8 +51,9 @@ class Town:
 
     def publish(self, event: Event) -> None:
         node, publisher = self.node(event.id.publisher), event.id.publisher
-        tags = self.taggers.setdefault(publisher, Tagger()).tags(node.patterns(event.topic, event.attributes))
-        tagged = replace(event, tags=tags)
+        watched = Compared(event.attributes, self.ledger)
+        tags = self.taggers.setdefault(publisher, Tagger()).tags(node.patterns(event.topic, watched))
+        tagged = replace(event, attributes=watched, tags=tags)
         self.ledger.fates[event.id] = Fate(tagged, self.crowd.audience(event), self.world.now_us)
         self.world.give(publisher, Publish(tagged))
 
@@ -70,7 +73,7 @@ class Town:
         for number, event in enumerate(events):
             world.at(first + every * number, lambda event=event: self.publish(event))  # type: ignore[misc]
         for peer in self.crowd.crashed:
-            world.at(first + every * len(events) // 3, lambda peer=peer: world.crash(peer))  # type: ignore[misc]
+            world.at(first + self.setting.crash_us, lambda peer=peer: world.crash(peer))  # type: ignore[misc]
         world.run(first + every * len(events) + us(links.settle_s))
 
 
@@ -82,16 +85,22 @@ def measured(setting: Comparison, seed: int) -> dict[str, float]:
     """One run, in numbers."""
     town = Town(setting, seed)
     town.run()
+    return measures(town)
+
+
+def measures(town: Town) -> dict[str, float]:
+    """What happened in it, in numbers."""
     fates = [*town.ledger.fates.values()]
     wanted = [fate for fate in fates if fate.audience]
     return {
         **_reached(wanted),
         **_traffic(town, fates, sum(fate.reached for fate in fates)),
         **_bothered(town, fates),
+        **_compared(town, fates),
         **_kept(town),
         **_borne(town, fates),
         "audience": _mean([len(fate.audience) for fate in fates]),
-        "nodes": float(setting.workload.nodes),
+        "nodes": float(town.setting.workload.nodes),
     }
 
 
@@ -110,6 +119,7 @@ def _reached(wanted: Sequence[Fate]) -> dict[str, float]:
 def _traffic(town: Town, fates: Sequence[Fate], deliveries: int) -> dict[str, float]:
     ledger, links, work = town.ledger, town.setting.network, town.setting.workload
     node_seconds = len(town.crowd.stayers) * (work.events * work.every_s + links.settle_s)
+    node_seconds += len(town.crowd.crashed) * town.setting.crash_us / SECOND_US
     about = ledger.copy_bytes + ledger.word_bytes
     said = {
         "copies": ledger.copies / len(fates),
@@ -125,21 +135,33 @@ def _traffic(town: Town, fates: Sequence[Fate], deliveries: int) -> dict[str, fl
 def _bothered(town: Town, fates: Sequence[Fate]) -> dict[str, float]:
     """Of those that stayed: who got what it did not want, and copies for one who had it, as the publisher has."""
     stayers = dict.fromkeys(town.crowd.stayers)
-    unwanted = others = again = 0
+    unwanted = off_topic = others = again = 0
     for fate in fates:
         publisher = fate.event.id.publisher
         wanting = {publisher: None, **fate.audience}
-        unwanted += sum(peer in stayers and peer not in wanting for peer in fate.copies)
+        came = {peer: copies for peer, copies in fate.copies.items() if peer in stayers}
+        bothered = [peer for peer in came if peer not in wanting]
+        unwanted += len(bothered)
+        off_topic += sum(not town.crowd.interests[peer].wants(fate.event.topic) for peer in bothered)
         others += len(stayers) - len(wanting)
-        again += sum(copies - (peer != publisher) for peer, copies in fate.copies.items())
+        again += sum(copies - (peer != publisher) for peer, copies in came.items())
     count = len(fates)
+    relays, parasites = (sum(town.ledger.noted.get((kind, peer), 0) for peer in stayers) for kind in NOTED)
     return {
         "spurious": unwanted / others if others else 0.0,
         "unwanted": unwanted / count,
-        "relays": town.ledger.relays / count,
-        "parasites": town.ledger.parasites / count,
+        "off_topic": off_topic / count,
+        "relays": relays / count,
+        "parasites": parasites / count,
         "duplicates": again / count,
     }
+
+
+def _compared(town: Town, fates: Sequence[Fate]) -> dict[str, float]:
+    """How often somebody asked a filter about an event: everybody, and the stayer who did so most."""
+    matches = town.ledger.matches
+    most = max(matches.get(peer, 0) for peer in town.crowd.stayers)
+    return {"matches": sum(matches.values()) / len(fates), "matches_max": most / len(fates)}
 
 
 def _kept(town: Town) -> dict[str, float]:

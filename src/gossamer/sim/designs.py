@@ -96,7 +96,8 @@ def peers_kept(node: Stack) -> int:
         case Dispatch():
             return views + len(spread.table.widest)
         case Hpmcast():
-            return sum(len(spread.seats(level)) for level in range(1, spread.views.levels + 1))
+            seats = [peer for level in range(1, spread.views.levels + 1) for peer, _ in spread.seats(level)]
+            return sum(peer != node.me for peer in seats)
     overlay = next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
     if overlay is None:
         return views

@@ -1,14 +1,29 @@
 """What a world sent, received and kept, counted from outside: the same columns for every design."""
 
+from typing import Any
+
 import msgspec
 
-from gossamer.core.events import Event
+from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Received
+from gossamer.core.trace import Kind
 from gossamer.sim.world import Watcher
 
 ABOUT_EVENTS = ("gossamer.protocols.recovery.", "gossamer.protocols.flood.")
 "Whose messages without an event are words about one: digests, requests, prunings. All others are upkeep."
+
+
+class Compared(dict[str, Attribute]):
+    """Attributes of an event that tell the ledger when a filter looks at one of them."""
+
+    def __init__(self, attributes: dict[str, Attribute], ledger: "Ledger") -> None:
+        super().__init__(attributes)
+        self.ledger = ledger
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.ledger.looks += 1
+        return super().get(name, default)
 
 
 class Fate:
@@ -39,7 +54,12 @@ class Ledger(Watcher):
         self.open = False
         self.fates: dict[EventId, Fate] = {}
         self.copies = self.copy_bytes = self.words = self.word_bytes = self.upkeep = self.upkeep_bytes = 0
-        self.parasites = self.relays = 0
+        self.looks = 0
+        "Comparisons with filters since the last step."
+        self.matches: dict[Peer, int] = {}
+        "Comparisons each made."
+        self.noted: dict[tuple[Kind, Peer], int] = {}
+        "What each said of events it got: that it carries them for others, or that nobody asked for them."
         self.load: dict[Peer, int] = {}
         "Copies of events each sent and received."
         self._encoder = msgspec.msgpack.Encoder()
@@ -67,6 +87,9 @@ class Ledger(Watcher):
         return self._sized[1]
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        if self.looks:
+            self.matches[peer] = self.matches.get(peer, 0) + self.looks
+            self.looks = 0
         if type(given) is Received and (carried := getattr(given.message, "carried", None)) is not None:
             self.load[peer] = self.load.get(peer, 0) + 1
             for event in carried.events:
@@ -77,5 +100,4 @@ class Ledger(Watcher):
                 fate = self.fates[effect.event.id]
                 fate.delivered.setdefault(peer, now_us - fate.published_us)
             elif type(effect) is Note and effect.event is not None:
-                self.parasites += effect.kind == "parasite"
-                self.relays += effect.kind == "relay"
+                self.noted[effect.kind, peer] = self.noted.get((effect.kind, peer), 0) + 1

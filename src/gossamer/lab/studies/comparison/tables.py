@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import convert
@@ -21,7 +22,7 @@ class Comparisons(Struct, frozen=True, tag="comparison"):
 
     experiment: Head
     design: Design = field(default_factory=Design)
-    params: Params = field(default_factory=Params)
+    params: Params = field(default_factory=Params.live)
     workload: Workload = field(default_factory=Workload)
     network: Links = field(default_factory=Links)
     figures: tuple[FigureSpec, ...] = ()
@@ -30,7 +31,7 @@ class Comparisons(Struct, frozen=True, tag="comparison"):
     trials: ClassVar[str] = "gossamer.lab.studies.comparison.trials"
     metrics: ClassVar[tuple[str, ...]] = tuple(METRICS)
     shown: ClassVar[tuple[str, ...]] = (
-        "delivery", "reached_all", "latency_p50_ms", "copies", "unwanted", "entries", "load_max",
+        "delivery", "reached_all", "latency_p50_ms", "copies", "unwanted", "matches", "entries", "load_max",
     )  # fmt: skip
     brief: ClassVar[tuple[str, ...]] = ("delivery", "copies", "unwanted", "entries")
 
@@ -61,7 +62,9 @@ TABLES: dict[str, type[Struct]] = {"design": Design, "params": Params, "workload
 
 
 def _read(name: str, said: Any, kind: type[Struct]) -> Struct:
-    """Complaints of hpmcast's parameters do not name their table."""
+    """hpmcast's parameters start from those of live nodes, and complaints of them do not name their table."""
+    if kind is Params and isinstance(said, Mapping):
+        said = {**asdict(Params.live()), **said}
     try:
         return convert(said, kind, name)
     except Misuse as wrong:
