@@ -94,6 +94,8 @@ def test_the_environment_of_this_process_is_read_unless_another_is_given(monkeyp
         (tuple[str, ...], ".a, .b,", [".a", ".b"]),
         (tuple[str, ...], '[".a"]', [".a"]),
         (tuple[str, ...], "", []),
+        (tuple[int, ...], "16, 8", [16, 8]),
+        (tuple[int, ...], "16", [16]),
         (Path | None, "2024", "2024"),
     ],
 )
@@ -154,6 +156,7 @@ def test_a_node_without_a_name_is_refused_unless_its_keys_have_one(tmp_path: Pat
         ("[spol]\nfolder = 'x'", "there is no field spol; did you mean spool?"),
         ("[spool]\nfoldr = 'x'", "there is no field spool.foldr; did you mean spool.folder?"),
         ("[trace]\ncolour = 'x'", "there is no field trace.colour; trace has folder, level"),
+        ("[hpmcast]\npreset = 'paper'", "there is no field hpmcast.preset; hpmcast has variant, delegates, "),
         ("[topics.'.a']\nlinkz = 3", 'there is no field topics.".a".linkz; did you mean topics.".a".links?'),
         ("spool = 3", "spool must be a table, not the number 3"),
         ("bind = 7400", "bind must be text, not a whole number"),
@@ -431,8 +434,8 @@ def test_a_node_of_a_hierarchy_lives_where_it_was_told_or_where_its_endpoint_say
     ("hpmcast", "bind", "why"),
     [
         ({}, "127.0.0.1:0", "hpmcast.address is missing: it can be told from an IP address and a fixed port only"),
-        ({}, "[::1]:7400", "hpmcast.address: '[::1]:7400' is no endpoint"),
-        ({"branching": [4, 4]}, "127.0.0.1:1", "hpmcast.address: branching must have 2^32 addresses"),
+        ({}, "[::1]:7400", "hpmcast.address: write digits like 0–255.0–255.0–255.0–255.0–65535; none"),
+        ({"branching": [4, 4]}, "127.0.0.1:1", "hpmcast.address: write digits like 0–3.0–3; none can be told from"),
         (
             {"branching": [4, 4], "address": "4.0"},
             "127.0.0.1:1",
@@ -442,7 +445,11 @@ def test_a_node_of_a_hierarchy_lives_where_it_was_told_or_where_its_endpoint_say
         ({"branching": [1]}, "127.0.0.1:1", "hpmcast.branching must be 1 to 16 numbers from 2 to 2^32"),
         ({"delegates": 65}, "127.0.0.1:1", "hpmcast.delegates must be at most 64"),
         ({"first_port": 65536}, "127.0.0.1:1", "hpmcast.first_port must be 0 to 65535"),
-        ({"estimated": True}, "127.0.0.1:1", "hpmcast.estimated does not say who wants an event"),
+        (
+            {"estimated": True},
+            "127.0.0.1:1",
+            "hpmcast.estimated does not say who wants an event: set direct and lan to 0",
+        ),
     ],
 )
 def test_a_place_that_cannot_be_is_refused(hpmcast: dict[str, object], bind: str, why: str) -> None:
@@ -455,6 +462,13 @@ def test_the_longest_hierarchy_there_may_be_fits_the_first_frame() -> None:
     config = from_flags(spread="hpmcast", hpmcast=widest, upkeep={"choice": "branches"}, community=community)
     hello = Hello(1, 1, "default", "node", b"", 0, config.design.title)
     assert read_hello(hello_frame(hello)[6:]) == hello
+
+
+def test_an_overlay_without_links_is_refused() -> None:
+    nothing = {"greedy": 0, "random": 0}
+    told = refusal(flags=NAMED | {"spread": "spidercast", "spidercast": nothing})
+    assert told == "spidercast.greedy and spidercast.random are both 0: there would be no links"
+    assert from_flags(spidercast=nothing | {"adaptive": True}).spidercast.adaptive
 
 
 def test_in_a_hierarchy_lost_events_are_found_by_exchange_and_counting_methods_are_refused() -> None:

@@ -156,6 +156,8 @@ class Config(Struct, frozen=True, kw_only=True):
             raise Misuse(
                 "spidercast.view and rings are for experiments: interests.view_max says how many nodes are known"
             )
+        if not (self.spidercast.greedy or self.spidercast.random or self.spidercast.adaptive):
+            raise Misuse("spidercast.greedy and spidercast.random are both 0: there would be no links")
 
     def _check_names(self) -> None:
         if not self.name and self.keys is None:

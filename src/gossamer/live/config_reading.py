@@ -121,8 +121,10 @@ class Said:
     def _nearest(self, key: str, fields: Fields, where: str, spell: Callable[[str], str]) -> str:
         everywhere = list(_names(self.fields))
         namesakes = [name for name in everywhere if name.endswith(f".{key}")]
-        near = [joined(where, each) for each in get_close_matches(key, fields, 1)]
-        near = near or namesakes or get_close_matches(joined(where, key), everywhere, 1, 0.85)
+        far = namesakes or get_close_matches(joined(where, key), everywhere, 1, 0.85)
+        if where and len(namesakes) != 1:  # this table was meant, and no other
+            far = []
+        near = [joined(where, each) for each in get_close_matches(key, fields, 1)] or far
         if near:
             return f"did you mean {spell(near[0])}?"
         return f"{where or 'a node'} has {', '.join(fields)}"
@@ -170,7 +172,8 @@ def _toml(path: Path) -> dict[str, Any]:
 def value_of(text: str, hint: Any) -> Any:
     """Text from outside a file as what the field wants: text as it is, lists by commas, else a TOML value."""
     if typing.get_origin(hint) is tuple and not text.lstrip().startswith("["):
-        return [part.strip() for part in text.split(",") if part.strip()]
+        kind = typing.get_args(hint)[0]
+        return [value_of(part.strip(), kind) for part in text.split(",") if part.strip()]
     wants_text = hint is str or _is_path(hint) or typing.get_origin(hint) is typing.Literal
     if not wants_text or text[:1] in ('"', "'"):
         with contextlib.suppress(tomllib.TOMLDecodeError):

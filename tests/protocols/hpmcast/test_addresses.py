@@ -146,9 +146,9 @@ def test_hosts_and_ports_are_addresses() -> None:
     [
         ("10.0.0.1:4096", SIXTEEN, "has no digits"),
         ("10.0.0.1:80", (10, 10), "2\\^32"),
-        ("somewhere:80", IP, "write it as"),
-        ("10.0.0.1", IP, "write it as"),
-        ("10.0.0.1:x", IP, "write it as"),
+        ("somewhere:80", IP, "only from IPv4 and a port"),
+        ("10.0.0.1", IP, "only from IPv4 and a port"),
+        ("10.0.0.1:x", IP, "only from IPv4 and a port"),
     ],
 )
 def test_an_endpoint_without_an_address_is_refused(endpoint: str, branching: tuple[int, ...], says: str) -> None:

@@ -40,9 +40,12 @@ def read(text: str, branching: Sequence[int]) -> Address:
     parts = text.split(".")
     right = len(parts) == len(branching) and all(part.isascii() and part.isdigit() for part in parts)
     if not right or any(int(part) >= radix for part, radix in zip(parts, branching)):
-        shape = ".".join(f"0–{radix - 1}" for radix in branching)
-        raise Misuse(f"{text!r} is no address of this hierarchy: write digits like {shape}")
+        raise Misuse(f"{text!r} is no address of this hierarchy: write digits like {_digits(branching)}")
     return tuple(map(int, parts))
+
+
+def _digits(branching: Sequence[int]) -> str:
+    return ".".join(f"0–{radix - 1}" for radix in branching)
 
 
 def written(address: Sequence[int]) -> str:
@@ -55,11 +58,17 @@ def of_endpoint(endpoint: str, branching: Sequence[int], first_port: int = 0) ->
     host, _, port = endpoint.rpartition(":")
     places = math.prod(branching)
     if places % IP_ADDRESSES:
-        raise Misuse(f"branching must have 2^32 addresses, or a multiple to count ports, not {places:,}")
+        raise Misuse(
+            f"write digits like {_digits(branching)}; none can be told from {endpoint!r}, since branching has "
+            f"{places:,} addresses, not 2^32 or a multiple"
+        )
     try:
         ip, number = int(IPv4Address(host)), int(port) - first_port
     except ValueError:
-        raise Misuse(f"{endpoint!r} is no endpoint: write it as 192.0.2.7:4000") from None
+        raise Misuse(
+            f"write digits like {_digits(branching)}; none can be told from {endpoint!r}, only from IPv4 and a port, "
+            "like 192.0.2.7:4000"
+        ) from None
     ports = places // IP_ADDRESSES
     if ports > 1 and not 0 <= number < ports:
         raise Misuse(f"the port of {endpoint!r} has no digits: use {first_port} to {first_port + ports - 1}")

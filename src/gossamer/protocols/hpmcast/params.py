@@ -63,7 +63,7 @@ class Params(Struct, frozen=True, kw_only=True):
         for name in ("expected_loss", "expected_crashed"):
             yield not 0 <= getattr(self, name) <= SHARE_MAX, f"{name} is a share: 0 to {SHARE_MAX}"
         at_once = self.direct > 0 or self.lan > 0
-        yield self.estimated and at_once, "estimated does not say who wants an event: leave it, or direct and lan, out"
+        yield self.estimated and at_once, "estimated does not say who wants an event: set direct and lan to 0 beside it"
         yield not 1 <= self.step_us <= STEP_US_MAX, f"step_us must be 1 to {STEP_US_MAX:,}"
 
     @property
