@@ -30,6 +30,9 @@ folder = "traces"
 [topics.".soccer.italy"]
 electors = 12
 
+[recovery_topics.".soccer.italy"]
+expiry_us = 5000000
+
 [hierarchy]
 parents = {".soccer.italy" = [".italy"]}
 """
@@ -138,6 +141,17 @@ def test_a_participant_lives_where_its_grant_says_and_nowhere_else(file: Path, t
         "gossamer: hpmcast.address is 3.0.0, but this node was granted 3.0.11: leave it out, or have it granted with "
         "gossamer keys grant --address 3.0.0\n"
     )
+
+
+def test_tables_for_another_spread_are_named(file: Path) -> None:
+    settings = ("--set", "hpmcast.address=1.1", "--set", "upkeep.asks=3", "--set", "dispatch.degree=4")
+    said = gossamer("config", "check", file, *settings)
+    assert said.exit_code == 0
+    assert said.stdout.endswith(
+        'serves metrics at 127.0.0.1:0. [dispatch] changes nothing: it is for spread = "dispatch", and here that is '
+        '"camcast". [hpmcast], [upkeep] change nothing: they are for spread = "hpmcast", and here that is "camcast".\n'
+    )
+    assert "[dispatch] change" not in gossamer("config", "check", file, *settings, "--set", "spread=dispatch").stdout
 
 
 def test_a_setting_without_a_value_and_a_file_that_is_not_there_are_refused(file: Path, tmp_path: Path) -> None:

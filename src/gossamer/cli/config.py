@@ -14,13 +14,19 @@ from msgspec import Struct, structs
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import peer_of
 from gossamer.core.reading import joined
-from gossamer.live.config import Config, read
+from gossamer.live.config import BY_TOPIC, Config, read
 from gossamer.live.config_tables import SpoolConfig, TraceConfig
 from gossamer.live.node import load_trust
 from gossamer.live.trust import Act, Trust
 from gossamer.protocols.assemble import BY_CONTENT
 from gossamer.protocols.hpmcast.addresses import written
 
+SPREAD_TABLES = {
+    "dispatch": ["dispatch"],
+    "spidercast": ["spidercast", "interests", "flood"],
+    "hpmcast": ["hpmcast", "upkeep"],
+}
+"Tables that nobody reads unless events travel so."
 FILE = click.argument("file", type=click.Path(path_type=Path))
 SETTINGS = click.option(
     "--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Set a field, e.g. spool.folder=spool."
@@ -44,7 +50,7 @@ def check(file: Path, settings: tuple[str, ...]) -> None:
     trust = granting(config)
     others = sorted(set(sources.values()) - {str(file)})
     beside = f" (with {', '.join(others)})" if others else ""
-    click.echo(f"{file}{beside} is fine: {trust.name} {outlook(config, trust)}.")
+    click.echo(f"{file}{beside} is fine: {trust.name} {outlook(config, trust)}.{unheeded(config, sources)}")
 
 
 @command.command("show", epilog="Example: gossamer config show node.toml --json")
@@ -121,6 +127,18 @@ def lives(config: Config, trust: Trust) -> str:
     return f"lives at {address}{by} of a hierarchy for all of {config.community}"
 
 
+def unheeded(config: Config, said: Mapping[str, str]) -> str:
+    """Names tables that were written for another spread: whoever wrote them may have meant that one."""
+    tables = {name.partition(".")[0] for name in said}
+    others = {each: tables.intersection(its) for each, its in SPREAD_TABLES.items() if each != config.spread}
+    return "".join(
+        f" [{'], ['.join(sorted(its))}] {'changes nothing: it is' if len(its) == 1 else 'change nothing: they are'} "
+        f'for spread = "{each}", and here that is "{config.spread}".'
+        for each, its in others.items()
+        if its
+    )
+
+
 def spooling(spool: SpoolConfig) -> str:
     if spool.durability == "off":
         return "keeps no spool"
@@ -134,7 +152,7 @@ def tracing(trace: TraceConfig) -> str:
 def lines(config: Config, sources: Mapping[str, str]) -> Iterator[str]:
     """The configuration as TOML. A field that was said has its source beside it."""
     fields = structs.asdict(config)
-    topics = {joined("topics", name): params for name, params in fields.pop("topics").items()}
+    topics = {joined(table, name): params for table in BY_TOPIC.values() for name, params in fields.pop(table).items()}
     yield from table({name: value for name, value in fields.items() if not isinstance(value, Struct)}, "", sources)
     for name, value in {**fields, **topics}.items():
         if isinstance(value, Struct):
