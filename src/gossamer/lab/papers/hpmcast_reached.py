@@ -205,7 +205,7 @@ def floor_chosen(book: Book) -> Claim:
         "floor-by-simulation", "5.4.2",
         "By fixing a lower bound on the desired reliability degree, D can be obtained through simulation.",
         f"p1 = 0.01: {told(lines, 'audience_floor', percent)}",
-        all(above(b, a) or not_below(b, a) for a, b in pairwise(lines)) and above(lines[-1], lines[0]),
+        all(not_below(b, a) for a, b in pairwise(lines)) and above(lines[-1], lines[0]),
         "The share reached must not fall with a larger D, intervals allowed for, so that a smallest sufficient D "
         "exists.", lines[-1],
     )  # fmt: skip

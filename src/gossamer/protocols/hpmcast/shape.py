@@ -103,9 +103,13 @@ class Shape(Struct, frozen=True):
 
     def level_mean_paper(self) -> float:
         """l_upd as (36) ends: an integral for the sum, and the sign of its second half turned round."""
+        return sum(self.level_terms_paper())
+
+    def level_terms_paper(self) -> tuple[float, float]:
+        """The two terms of that."""
         log_n, r, top = math.log(self.size), self.delegates, self.levels
         first = top**2 * r * self.branching / (self.size * log_n) * (1 - 1 / log_n)
-        return first + top * r / log_n * (top / log_n - 1)
+        return first, top * r / log_n * (top / log_n - 1)
 
     def _levels(self) -> range:
         return range(1, self.levels + 1)

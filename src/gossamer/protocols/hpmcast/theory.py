@@ -98,6 +98,39 @@ def spread_paper(total: int, chance: float, fanout: float, rounds: int) -> Any:
     return state
 
 
+def matrix_distinct(total: int, size: int, fanout: int, arriving: float = 1.0, outside: int = 0) -> Any:
+    """The same as `matrix`, for what is done: each picks F different participants of `size`. (2) takes their picks for
+    independent ones, so that some would tell nobody, and small groups are reached a little worse. One after the other,
+    everybody that has the event tells some of those who still lack it."""
+    told = [_picked(lacking, size, fanout, arriving) for lacking in range(total + 1)]
+    steps = np.array([np.pad(each, (0, fanout + 1 - len(each))) for each in told])
+    after = np.eye(total + 1)  # from so many who lack it to so many, after so many have told others
+    moves = np.zeros((total + 1, total + 1))
+    for tellers in range(total + outside + 1):
+        having = tellers - outside
+        if having >= 0:
+            moves[having] = after[total - having, ::-1]
+        before, after = after, steps[:, :1] * after
+        for fewer in range(1, min(fanout, total) + 1):
+            after[fewer:] += steps[fewer:, fewer : fewer + 1] * before[:-fewer]
+    return moves
+
+
+@lru_cache(maxsize=1 << 12)
+def _picked(lacking: int, size: int, fanout: int, arriving: float) -> Any:
+    """How likely one participant tells 0, 1, 2, … of those who lack an event: F of all others are picked. Where all of
+    a view lack it, whoever tells them is not in it."""
+    others = max(size - 1, lacking)
+    ways, picks = _log_factorials(others), min(fanout, others)
+    found = np.zeros(min(fanout, lacking) + 1)
+    for hits in range(max(0, picks - (others - lacking)), min(picks, lacking) + 1):
+        missed, elsewhere = picks - hits, others - lacking
+        likely = ways[lacking] - ways[hits] - ways[lacking - hits] + ways[elsewhere] - ways[missed]
+        likely += ways[picks] + ways[others - picks] - ways[elsewhere - missed] - ways[others]
+        found[: hits + 1] += math.exp(likely) * _binomial(hits, arriving)
+    return found
+
+
 def expected(states: Any) -> float:
     """The mean of a distribution over 0, 1, 2, …"""
     return float(np.dot(np.arange(len(states)), states))
@@ -107,7 +140,26 @@ def pmcast_infected(size: int, fanout: int, wanted: int, arriving: float = 1.0, 
     """How many of `wanted` interested participants out of `size` have the event when the rounds are over; one of them
     published it, or one of `outside` who do not want it."""
     limit = rules.rounds_whole(size, wanted / size, fanout, arriving)
-    return expected(spread(wanted, reach(size, fanout, arriving), limit, 0 if outside else 1, outside))
+    return expected(spread_distinct(wanted, size, fanout, arriving, limit, 0 if outside else 1, outside))
+
+
+def pmcast_delivery(size: int, fanout: int, others: int, p1: float, arriving: float = 1.0) -> float:
+    """The share of `others`, the interested but for the publisher, that are told. It wants the event as likely as
+    any."""
+    apart = pmcast_infected(size, fanout, others, arriving, outside=1) / others if p1 < 1 else 0.0
+    among = (pmcast_infected(size, fanout, others + 1, arriving) - 1) / others
+    return p1 * among + (1 - p1) * apart
+
+
+def spread_distinct(
+    total: int, size: int, fanout: int, arriving: float, rounds: int, started: int = 1, outside: int = 0
+) -> Any:
+    """`spread` by `matrix_distinct` while few want the event; with more of them, (8) is the same to half a point."""
+    if total > SMALL:
+        return spread(total, reach(size, fanout, arriving), rounds, started, outside)
+    state = np.zeros(total + 1)
+    state[min(started, total)] = 1.0
+    return state @ np.linalg.matrix_power(matrix_distinct(total, size, fanout, arriving, outside), rounds)
 
 
 @lru_cache(maxsize=64)
@@ -160,8 +212,8 @@ def delivery(shape: Shape, p1: float) -> float:
     """The share of the interested that is reached, worked out from the audiences a group can have instead of the
     expected one, and from all its delegates that have the event instead of one. Close to what is measured."""
     if shape.levels == 1:
-        wanted = max(1, round(shape.size * p1))
-        return pmcast_infected(shape.size, shape.fanout, wanted, shape.arriving, outside=1) / wanted
+        others = max(1, round((shape.size - 1) * p1))
+        return pmcast_delivery(shape.size, shape.fanout, others, p1, shape.arriving)
     started = {1: 1.0}  # how many of a group's delegates have it, where any has: at the top it is the publisher
     reached = 1.0
     for level in range(shape.levels, 1, -1):
@@ -186,7 +238,7 @@ def _lines_reached(shape: Shape, level: int, p1: float, started: dict[int, float
             for first, matters in enumerate(own):
                 limit = rules.rounds_whole(a * r, (1 + others + first) / a, shape.fanout, shape.arriving)
                 fresh = r * (1 + others) + (r - has) * first
-                part = _told(fresh, has, reach(a * r, shape.fanout, shape.arriving), limit)
+                part = _told(fresh, has, a * r, shape.fanout, shape.arriving, limit)
                 share += weight * likely * matters * part
                 chance += weight * likely * matters * (1 - (1 - part) ** r)
     return share, chance
@@ -201,7 +253,7 @@ def _members_reached(shape: Shape, p1: float, started: dict[int, float]) -> floa
         for others, likely in _audiences(a - has - 1, p1):
             for own, matters in _audiences(has, p1):
                 limit = rules.rounds_whole(a, (1 + others + own) / a, shape.fanout, shape.arriving)
-                told += likely * matters * _told(1 + others, has, reach(a, shape.fanout, shape.arriving), limit)
+                told += likely * matters * _told(1 + others, has, a, shape.fanout, shape.arriving, limit)
         found += weight * (has / a + (1 - has / a) * told)
     return found
 
@@ -230,6 +282,6 @@ def _conditioned(delegates: int, share: float) -> dict[int, float]:
 
 
 @lru_cache(maxsize=1 << 16)
-def _told(fresh: int, has: int, chance: float, limit: int) -> float:
+def _told(fresh: int, has: int, size: int, fanout: int, arriving: float, limit: int) -> float:
     """The share of `fresh` participants that hear of it from `has` others in so many rounds."""
-    return expected(spread(fresh, chance, limit, 0, has)) / fresh if fresh else 0.0
+    return expected(spread_distinct(fresh, size, fanout, arriving, limit, 0, has)) / fresh if fresh else 0.0
