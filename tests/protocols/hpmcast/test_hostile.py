@@ -130,6 +130,17 @@ def test_a_crowd_that_joins_and_greets_leaves_memory_as_it_was() -> None:
     assert len(victim.node.spread.members.tables.members) <= 2  # type: ignore[attr-defined]
 
 
+def test_whoever_has_not_begun_says_nothing_of_itself() -> None:
+    """A live node takes calls before it knows what it wants: others would refuse a row without a time."""
+    node = hpmcast_node(ME, 1, (1, 1, 1), BRANCHING)
+    newcomer = Row((1, 1, 0), 7, SECOND_US, (Seat((1, 1, 0), 7),), (), 1)
+    said: list[Struct] = []
+    for message in (Join(newcomer, 0), Digest((1, 1, 0), (), True, True)):
+        said += [each.message for each in node.step(Received(7, message), SECOND_US) if type(each) is Send]
+    rows = [row for each in said if type(each) is Tell for row in each.rows]
+    assert [row.author for row in rows if row.stamp == 0 or row.author == ME] == []
+
+
 def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
     """The answer to an empty digest is all we know: a peer gets two megabytes at once, and 200 KB a second."""
     victim = Victim()

@@ -78,7 +78,10 @@ class Comparing:
         return Digest(self.tables.address, tuple(marks), whole, answer=True)
 
     def is_told(self, known: Known) -> bool:
-        """Nobody is told of neighbours there is doubt about: news of the dead would travel in circles."""
+        """Nobody is told of neighbours there is doubt about: news of the dead would travel in circles. Nor of ourselves
+        before we began."""
+        if known is self.tables.own:
+            return known.row.stamp > 0
         return len(known.row.about) < self.tables.levels or self.watch.is_sure(known.row.author)
 
     def age_ms(self, known: Known) -> int:
