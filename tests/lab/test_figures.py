@@ -125,11 +125,23 @@ def test_words_on_the_x_axis_are_refused() -> None:
 
 
 def test_a_second_swept_field_must_be_named_and_then_gives_a_line_per_value() -> None:
-    rows = [row(at, 0.5, point={"electors": count}) for at in (0.5, 1.0) for count in (10, 5)]
+    rows = [row(at, 0.5, point={"params.electors_most": count}) for at in (0.5, 1.0) for count in (10, 5)]
     with pytest.raises(ValueError, match="by="):
         curve(rows)
-    shown = texts(curve(rows, by="electors"))
-    assert shown.index("5") < shown.index("10")
+    shown = texts(curve(rows, by="params.electors_most"))
+    assert shown.index("electors most = 5") < shown.index("electors most = 10")
+
+
+def test_names_stand_as_they_are_in_the_order_people_expect() -> None:
+    rows = [row(at, 0.5, point={"case": case}) for at in (0.5, 1.0) for case in ("D = 12", "as it is", "D = 4")]
+    shown = texts(curve(rows, by="case"))
+    assert [text for text in shown if text.startswith(("D", "as"))] == ["D = 4", "D = 12", "as it is"]
+
+
+def test_small_shares_are_drawn_at_their_own_scale() -> None:
+    shown = texts(curve([row(at, at / 6, metric="spurious") for at in (0.2, 0.6)], "spurious"))
+    assert "10\u00a0%" in shown
+    assert "100\u00a0%" not in shown
 
 
 def test_bars_show_their_values_and_labels() -> None:

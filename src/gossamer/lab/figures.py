@@ -27,7 +27,7 @@ PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#2
 # One fewer than the colours, so that colour and marker pair up differently on each time round.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, FAINT = "#333333", "#DDDDDD"
-SHARES = frozenset({"reception", "reliability", "climbed", "delivery", "share", "fraction", "loss"})
+SHARES = frozenset({"reception", "reliability", "climbed", "delivery", "share", "fraction", "loss", "spurious"})
 HOUSE: dict[Any, Any] = {
     "svg.hashsalt": "gossamer", "svg.fonttype": "none", "text.parse_math": False,  # a topic may contain dollars
     "font.size": 10, "axes.labelsize": 10, "axes.labelcolor": INK, "text.color": INK,
@@ -87,7 +87,7 @@ def lines(
             draw_curve(axes, curve, colours[curve.label], MARKERS[i % len(MARKERS)], share, label)
         draw_references(axes, references, colours)
         axes.set(xlabel=plain(x_label or x, 80), ylabel=plain(y_label or metric, 60))
-        if share and not log_y:
+        if share and not log_y and max(map(max, (curve.means for curve in curves))) > 0.5:
             lowest = min(float(y) for ys in [*lows, *(one.ys for one in references)] for y in ys if math.isfinite(y))
             bottom = 0.0 if lowest < 0.6 else min(1.15 * lowest - 0.15, 0.999)  # high shares differ in their nines
             axes.set_ylim(bottom, 1 + 0.03 * (1 - bottom))
@@ -176,14 +176,24 @@ def curves_of(rows: Sequence[Row], x: str, groups: Sequence[str] | None, by: str
             raise ValueError(f"two rows for {key!r} at {x} = {at}: keep one, or name the other swept field with by=")
         found[key][at] = row
     # Numbers by size, names by letter, `all` last. The order in which rows arrive is chance: never let it show.
-    keys = sorted(found, key=lambda key: (key == "all", float(key) if known(key) else math.inf, str(key)))
+    keys = sorted(found, key=lambda key: (key == "all", float(key) if known(key) else math.inf, natural(str(key))))
     if groups is not None and not by:
         keys = [group for group in groups if group in found]
     curves = []
-    for label, points in ((str(key), sorted(found[key].items())) for key in keys):
+    for label, points in ((label_of(key, by), sorted(found[key].items())) for key in keys):
         errors = [float(row["ci95"]) if known(row.get("ci95")) else 0.0 for _, row in points]
         curves.append(Curve(label, [float(at) for at, _ in points], [float(row["mean"]) for _, row in points], errors))
     return curves
+
+
+def label_of(key: object, by: str | None) -> str:
+    """A name speaks for itself; a number needs the field it is a value of."""
+    return f"{by.rpartition('.')[2].replace('_', ' ')} = {key}" if by and known(key) else str(key)
+
+
+def natural(text: str) -> list[tuple[int, str]]:
+    """The order in which people expect names: 4 before 12."""
+    return [(int(part) if part.isdecimal() else 0, part) for part in re.split(r"([0-9]+)", text)]
 
 
 def draw_curve(axes: Axes, curve: Curve, colour: str, marker: str, share: bool, label: str) -> None:

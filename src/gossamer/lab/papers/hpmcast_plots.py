@@ -11,7 +11,7 @@ from gossamer.lab.studies.hierarchy.metrics import DEGREES
 from gossamer.protocols.hpmcast import shape
 
 NO_BREAK = "\u00a0"
-REPAIRS = ("as it is", "D = 4", "D = 8", "D = 12", "D = 16", "direct = 1", "direct = 2", "direct = 4", "direct = 8")
+REPAIRS = ("as it is", "D = 4", "D = 8", "D = 16", "direct = 1", "direct = 2", "direct = 4")
 LOSSY = ("as it is", "D = 8", "D = 16", "direct = 4")
 SMALL_INTEREST = 0.01
 WANTED = 0.99
