@@ -29,6 +29,10 @@ DIALS_MAX = 32
 "Calls under way at once."
 
 
+class TurnedAway(TransportDown):
+    """Somebody answered, and the two did not become acquainted."""
+
+
 class Calls:
     """A node's outgoing calls."""
 
@@ -57,12 +61,13 @@ class Calls:
                     return made[0]
         except TimeoutError:
             if made:
-                made[0].refuse("slow handshake")
+                made[0].refuse("slow handshake", "did not greet us in time")
         except TransportDown:
             self.board.metrics.dial_failures += 1
             raise
         self.board.metrics.dial_failures += 1
-        raise TransportDown(f"{address} answered, but did not greet us")
+        refusal = made[0].refusal if made else ""
+        raise TurnedAway(f"{address} answered, but {refusal or 'did not greet us'}")
 
     def call(self, line: Line) -> None:
         """Sees to it that a line gets a link, unless its peer could not be reached just now."""

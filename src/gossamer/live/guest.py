@@ -82,7 +82,11 @@ async def wait_until_taken(node: Node, topic: Topic, patience_s: float) -> None:
     if await node.handed_over(patience_s):
         return
     station = node.station
-    if not station.seeds.peers:
+    seeds = station.seeds
+    if not seeds.peers and seeds.refusals:
+        refusal = next(iter(seeds.refusals.values()))
+        raise TransportDown(f"the seed {refusal}: give the settings of a node of its network with --config")
+    if not seeds.peers:
         raise TransportDown(f"none of the seeds answers ({', '.join(node.config.seeds)}): start one, or name others")
     waiting = station.handover.unacked.values()
     if not any(each.told for each in waiting):

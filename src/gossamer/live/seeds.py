@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 from gossamer.core.errors import TransportDown
 from gossamer.core.ids import Peer
+from gossamer.live.calls import TurnedAway
 from gossamer.live.switchboard import Switchboard
 from gossamer.live.transports.memory import PREFIX
 from gossamer.live.transports.tcp import spell_address
@@ -26,6 +27,8 @@ class Seeds:
         self.addresses, self.board, self.found = addresses, board, found
         self.peers: dict[str, Peer] = {}
         self.said: set[str] = set()
+        self.refusals: dict[str, str] = {}
+        "Why those that answered are no seeds."
         self._task: asyncio.Task[None] | None = None
 
     async def reach(self, patience_s: float) -> tuple[Peer, ...]:
@@ -62,11 +65,14 @@ class Seeds:
         try:
             link = await self.board.calls.dial(address)
         except TransportDown as wrong:
+            if isinstance(wrong, TurnedAway):
+                self.refusals[address] = str(wrong)
             if address not in self.said:
                 self.said.add(address)
                 log.warning("the seed %s; it is called again until it answers", wrong)
             return
         self.said.discard(address)
+        self.refusals.pop(address, None)
         if link.peer is not None:
             self.peers[address] = link.peer
             self.found(link.peer)
