@@ -18,12 +18,14 @@ from gossamer.protocols.spidercast.workload import Workload
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+ALONE = ("--view", "1", "--no-rendezvous", "--seed", "9")
+"Nobody knows anybody who wants the same."
 PAIRS = "node,topic\nann,news\nbob,news\ncy,news\nann,[art]\nbob,[art]\ndot,lone\ndot,lone\n,lone\n"
 
 
 def test_topics_that_came_apart_and_rows_set_aside_are_named(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "pairs.csv").write_text(PAIRS)
-    said = gossamer("overlay", tmp_path / "pairs.csv", "--out", tmp_path / "out", "--greedy", 0, "--seed", 3)
+    said = gossamer("overlay", tmp_path / "pairs.csv", "--out", tmp_path / "out", *ALONE)
     assert (said.exit_code, said.stderr) == (1, "")
     assert "2 of 3 topics are partitioned." in said.stdout
     assert "  news is in 3 parts, the largest of 1 of 3 subscribers\n" in said.stdout
@@ -58,11 +60,12 @@ def test_either_a_table_or_a_workload_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (["--view", "some"], "`$.view`"),
+        (["--view", "some"], '--view must be "full", a share of all nodes such as 0.05, or so many nodes'),
         (["--view", "1.5"], "a view that is a share must be more than 0, at most 1"),
         (["--view", "0"], "a view of so many nodes must be at least 1"),
-        (["--selection", "guess"], "Invalid enum value 'guess'"),
-        (["--greedy", "-1"], "greedy must be 0 to 64"),
+        (["--selection", "guess"], "--selection must be coverage, similarity, random or ring, not 'guess'"),
+        (["--greedy", "-1"], "--greedy must be 0 to 64"),
+        (["--greedy", "0"], "--greedy and --random are both 0: there would be no links"),
         (["--adaptive", "--random", "2"], "adaptive nodes choose random themselves"),
     ],
 )
@@ -76,8 +79,14 @@ def test_parameters_are_checked(options: list[str], says: str, tmp_path: Path) -
     ("text", "says"),
     [
         ("nodes=3", "write a table as in TOML, like {nodes = 2000000, topics = 100}"),
-        ("{node = 3}", "unknown field `node`"),
-        ("{nodes = 0}", "nodes must be at least 1"),
+        ("3", "--workload must be a table, not the number 3"),
+        ("{node = 3}", "there is no field workload.node; workload has nodes, topics, "),
+        ("{nodes = 0}", "workload.nodes must be at least 1"),
+        (
+            "{topics = 4, subscriptions = 5}",
+            "workload.subscriptions are two numbers, at least and at most, within topics",
+        ),
+        ("{file = 'pairs.csv'}", "--workload generates pairs: name a file without it, gossamer overlay FILE"),
     ],
 )
 def test_a_workload_is_a_table_of_its_fields(text: str, says: str, tmp_path: Path) -> None:

@@ -12,7 +12,17 @@ import pyarrow.parquet as pq
 
 from gossamer.core.errors import Misuse
 from gossamer.pipeline.desk import Desk, in_one_task
-from gossamer.pipeline.subscriptions import AGAIN, MALFORMED, NO_NODE, NO_TOPIC, Table, find_table, read_rows, sort_rows
+from gossamer.pipeline.subscriptions import (
+    AGAIN,
+    GARBLED,
+    MALFORMED,
+    NO_NODE,
+    NO_TOPIC,
+    Table,
+    find_table,
+    read_rows,
+    sort_rows,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -66,7 +76,7 @@ def test_a_column_is_not_both(tmp_path: Path) -> None:
 CSV = {
     "a.csv": 'node, topic,since\nann,news,1\n"b, c","say ""x""",2\n,news,3\n'
     "ann,,4\n\nann,news,5\n  ,art,6\nann , art,7\n",
-    "b.CSV": "node,topic,since\nann,news,8\nlone\nx,y,z,more\nann,tea,9\n",
+    "b.CSV": "node,topic,since\nann,news,8\nlone\nx,y,z,more\nann,tea,9\nJosé,tea,10\n",
 }
 
 
@@ -75,7 +85,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("od[d] n*me") / "table"
     folder.mkdir()
     for name, text in CSV.items():
-        (folder / name).write_text(text)
+        (folder / name).write_text(text, encoding="latin-1")
     return folder
 
 
@@ -95,6 +105,7 @@ def test_rows_of_csv_files_are_good_or_named_with_file_row_and_reason(
             ("b.CSV", 1, AGAIN, "ann", "news", '{"since":"8"}'),
             ("b.CSV", 2, MALFORMED, "lone", None, "lone"),
             ("b.CSV", 3, MALFORMED, "x", "y", "x,y,z,more"),
+            ("b.CSV", 5, GARBLED, "Jos\ufffd", "tea", '{"since":"10"}'),
         ]
 
 

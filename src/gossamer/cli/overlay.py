@@ -15,13 +15,15 @@ from rich.table import Table as Shown
 
 from gossamer.cli.running import starting_spark
 from gossamer.core.errors import Misuse
+from gossamer.core.reading import table
+from gossamer.lab.studies.overlay.tables import params_of
+from gossamer.lab.studies.overlay.tables import workload_of as read_workload
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table, overlay_from_workload
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.session import Session
 from gossamer.pipeline.subscriptions import find_table
-from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.workload import Workload
 from gossamer.web.overlay import at_least, sentence, write_report
 
@@ -79,9 +81,9 @@ def chosen(options: dict[str, Any]) -> dict[str, Any]:
     if "view" in asked:
         asked["view"] = view_of(asked["view"])
     try:
-        msgspec.convert(asked, Params)
-    except msgspec.ValidationError as wrong:
-        raise Misuse(f"{wrong}: see gossamer overlay --help") from None
+        params_of(asked)
+    except Misuse as wrong:
+        raise Misuse(str(wrong).replace("params.", "--")) from None
     return asked
 
 
@@ -112,11 +114,12 @@ def work_on(
 def workload_of(text: str) -> Workload:
     """The table of an experiment file."""
     try:
-        return msgspec.convert(tomllib.loads(f"workload = {text}")["workload"], Workload)
+        said = table(tomllib.loads(f"workload = {text}")["workload"], "--workload")
     except tomllib.TOMLDecodeError:
         raise Misuse(f"--workload {text}: write a table as in TOML, like {{nodes = 2000000, topics = 100}}") from None
-    except msgspec.ValidationError as wrong:
-        raise Misuse(f"--workload: {wrong}") from None
+    if "file" in said:
+        raise Misuse("--workload generates pairs: name a file without it, gossamer overlay FILE")
+    return read_workload(said).drawn()
 
 
 def with_progress(console: Console, spark: Session, work: Callable[[Session, Say], Summary]) -> Summary:

@@ -22,8 +22,9 @@ from gossamer.pipeline.traces import as_it_is
 Kind: TypeAlias = Literal["csv", "parquet"]
 
 ENDINGS: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
-MALFORMED, NO_NODE, NO_TOPIC, AGAIN = (
+MALFORMED, GARBLED, NO_NODE, NO_TOPIC, AGAIN = (
     "not as many fields as the header",
+    "not UTF-8",
     "no node",
     "no topic",
     "the pair was there before",
@@ -31,6 +32,8 @@ MALFORMED, NO_NODE, NO_TOPIC, AGAIN = (
 "Why a row is set aside."
 BROKEN = "_broken_line"
 "Where Spark puts a line of CSV that does not fit the header."
+NO_LETTER = "\ufffd"
+"What Spark reads where bytes are no letter. Two names might become one."
 NAMES_SHOWN = 12
 
 
@@ -118,7 +121,9 @@ def read_rows(spark: SparkSession, table: Table) -> DataFrame:
     node, topic = (said(F.col(quoted(name))) for name in (table.node, table.topic))
     others = [F.col(quoted(name)) for name in frame.columns if name not in (table.node, table.topic, BROKEN)]
     rest = F.to_json(F.struct(*others), {"ignoreNullFields": "false"}) if others else F.lit(None).cast("string")
+    garbled = node.contains(NO_LETTER) | topic.contains(NO_LETTER) if table.kind == "csv" else F.lit(False)
     reason = F.when(broken.isNotNull(), MALFORMED).when(node.isNull(), NO_NODE).when(topic.isNull(), NO_TOPIC)
+    reason = reason.when(garbled, GARBLED)
     return frame.select(
         F.col("_metadata.file_name").alias("file"), row.alias("row"), reason.alias("reason"),
         node.alias("node"), topic.alias("topic"), F.coalesce(broken, rest).alias("rest"), *more,
@@ -161,7 +166,7 @@ def check_columns(table: Table, schema: StructType) -> None:
 
 
 def shortened(name: str) -> str:
-    printable = "".join(letter if letter.isprintable() else "\ufffd" for letter in name)
+    printable = "".join(letter if letter.isprintable() else NO_LETTER for letter in name)
     return repr(printable if len(printable) <= 30 else f"{printable[:29]}…")
 
 

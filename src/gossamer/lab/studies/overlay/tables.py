@@ -138,8 +138,8 @@ class Overlays(Struct, frozen=True, tag="overlay"):
             raise Misuse('experiment.engine: spidercast is studied with "kernel" or "machine"')
         spec = cls(
             experiment=head,
-            workload=_workload(table(raw.get("workload", {}), "workload")),
-            params=_params(table(raw.get("params", {}), "params")),
+            workload=workload_of(table(raw.get("workload", {}), "workload")),
+            params=params_of(table(raw.get("params", {}), "params")),
             churn=_churn(raw["churn"]) if "churn" in raw else None,
             measure=convert(raw.get("measure", {}), MeasureSpec, "measure"),
             figures=figures_of(raw),
@@ -158,7 +158,7 @@ def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
     return msgspec.structs.asdict(each).items()
 
 
-def _workload(said: Mapping[str, Any]) -> WorkloadSpec:
+def workload_of(said: Mapping[str, Any]) -> WorkloadSpec:
     if isinstance(each := said.get("subscriptions"), int) and not isinstance(each, bool):
         said = {**said, "subscriptions": [each, each]}
     spec = convert(said, WorkloadSpec, "workload")
@@ -170,7 +170,7 @@ def _workload(said: Mapping[str, Any]) -> WorkloadSpec:
     return spec
 
 
-def _params(said: Mapping[str, Any]) -> ParamsSpec:
+def params_of(said: Mapping[str, Any]) -> ParamsSpec:
     view = said.get("view", "full")
     if isinstance(view, bool) or (isinstance(view, str) and view != "full") or not isinstance(view, str | int | float):
         raise Misuse(
@@ -179,6 +179,8 @@ def _params(said: Mapping[str, Any]) -> ParamsSpec:
     spec = convert(said, ParamsSpec, "params")
     with _placed("params", ParamsSpec):
         spec.made()
+    if spec.selection != "ring" and spec.greedy + spec.random == 0 and not spec.adaptive:
+        raise Misuse("params.greedy and params.random are both 0: there would be no links")
     return spec
 
 
@@ -212,8 +214,6 @@ def _check_whole(spec: Overlays) -> None:
         raise Misuse(
             f"measure.tdi must be 0 to {TDI_MAX:,}, not {spec.measure.tdi}: with so many others each is compared"
         )
-    if spec.params.selection != "ring" and spec.params.greedy + spec.params.random == 0 and not spec.params.adaptive:
-        raise Misuse("params.greedy and params.random are both 0: there would be no links")
     if spec.churn is not None:
         _check_churn(spec)
     nodes, _ = spec.workload.size()
