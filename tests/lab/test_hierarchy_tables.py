@@ -71,14 +71,25 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "nothing branches": (small({"hierarchy.branching": 0}), "hierarchy.branching must be at least 1 on every level"),
     "text branches": (small({"hierarchy.branching": "16"}), "branching must be a whole number, or a list of one per "),
     "an empty list": (small({"hierarchy.branching": []}), "hierarchy.branching must be a whole number, or a list of "),
-    "no levels": (small({"hierarchy.levels": 0}), "hierarchy.levels must be at least 1, not 0"),
+    "no levels": (small({"hierarchy.levels": 0}), "hierarchy.levels must be 1 to 60, not 0"),
     "levels twice": (small({"hierarchy.branching": [3, 3]}), "hierarchy.branching names 2 levels, and levels says 3"),
     "a digit too large": (
         small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 2]]}}), "every address needs a digit per level",
     ),
     "too many": (small({"hierarchy.branching": 1000}, engine="kernel"), "at most 20,000,000 participants, not "),
     "too many machines": (small({"hierarchy.branching": 20}), "at most 2,000 participants, not 8,000"),
-    "more addresses than numbers": (small({"hierarchy.levels": 100}), "a hierarchy has 1 to 60 levels"),
+    "levels without end": (small({"hierarchy.levels": 10**9}), "hierarchy.levels must be 1 to 60, not 1000000000"),
+    "more levels than numbers": (small({"hierarchy.levels": 10**30}), "hierarchy.levels must be 1 to 60, not 1"),
+    "more levels than addresses have": (small({"hierarchy": {"branching": [1] * 61}}), "a hierarchy has 1 to 60 levels"),
+    "more addresses than numbers": (small({"hierarchy.branching": 10**30}), "a hierarchy has at most 4,611,686,"),
+    "the same address twice": (
+        small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 1], [0, 1]]}}),
+        "hierarchy.addresses must be in ascending order, each once",
+    ),
+    "addresses as text": (
+        small({"hierarchy": {"branching": [2, 2], "addresses": ["0.1"]}}), "hierarchy.addresses must be a list, not tex",
+    ),
+    "nobody of that number": (small({"workload.publisher": 27}), "workload.publisher must be the number of a part"),
     "estimates that know nobody": (
         small({"params.estimated": True, "params.direct": 2}), "params.estimated does not say who wants an event",
     ),

@@ -43,6 +43,9 @@ def test_a_regular_hierarchy_is_said_in_two_numbers_or_one_per_level() -> None:
     assert HierarchySetting.regular([4, 8, 16]).branching == (4, 8, 16)
     with pytest.raises(Misuse, match="leave levels out"):
         HierarchySetting.regular([4, 8], 3)
+    for levels in (0, 61, 10**12):
+        with pytest.raises(Misuse, match="levels must be 1 to 60"):
+            HierarchySetting.regular(2, levels)
 
 
 def test_one_level_variants_take_the_same_population() -> None:
@@ -65,6 +68,13 @@ def test_arrays_draw_what_the_setting_says(seed: int) -> None:
     down = [each != publisher and setting.is_down(seed, each) for each in who]
     assert (room.state.known == arrays.DOWN).tolist() == down
     assert 0 < sum(down) < len(places)
+
+
+def test_addresses_are_drawn_in_blocks_and_none_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    setting = HierarchySetting.regular(7, 3, populated=0.4)
+    for block in (1, 50, 343, 1000):
+        monkeypatch.setattr(arrays, "BLOCK", block)
+        assert arrays.inhabited(setting, 3).tolist() == setting.inhabited(3)
 
 
 def test_a_hierarchy_nobody_was_drawn_into_has_one_participant() -> None:

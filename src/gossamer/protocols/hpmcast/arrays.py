@@ -11,10 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gossamer.core.draws import ANSWER, GOSSIP, INTEREST, LOOK, LOSS, ORDER, PLACE, STILLBORN, chance, fold
-from gossamer.core.errors import Misuse
 from gossamer.protocols.hpmcast import rules
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.setting import PARTICIPANTS_MAX, HierarchySetting
+from gossamer.protocols.hpmcast.setting import HierarchySetting
+
+BLOCK = 1 << 20
+"Addresses drawn at a time."
 
 FRESH, KNOWN, DOWN = range(3)
 "What a participant is to the event."
@@ -132,14 +134,16 @@ def inhabited(setting: HierarchySetting, seed: int) -> Any:
     """`HierarchySetting.inhabited`, as an array."""
     if setting.addresses:
         return np.array(setting.inhabited(seed), np.int64)
-    places = np.arange(math.prod(setting.branching), dtype=np.int64)
-    if setting.populated < 1:
-        key = np.array([fold(seed, PLACE)], np.uint64)
-        places = places[chance(key, places.view(np.uint64)) < setting.populated]
-    found = places if len(places) else np.zeros(1, np.int64)
-    if len(found) > PARTICIPANTS_MAX:
-        raise Misuse(f"at most {PARTICIPANTS_MAX:,} participants: use less branching")
-    return found
+    places = math.prod(setting.branching)
+    if setting.populated == 1:
+        return np.arange(places, dtype=np.int64)
+    key = np.array([fold(seed, PLACE)], np.uint64)
+    found = []
+    for start in range(0, places, BLOCK):  # a sparse hierarchy has many more addresses than participants
+        some = np.arange(start, min(start + BLOCK, places), dtype=np.int64)
+        found.append(some[chance(key, some.view(np.uint64)) < setting.populated])
+    there = np.concatenate(found)
+    return there if len(there) else np.zeros(1, np.int64)
 
 
 def _state(n: int, known: Any, params: Params) -> State:

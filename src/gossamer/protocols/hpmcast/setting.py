@@ -78,6 +78,8 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @classmethod
     def regular(cls, branching: int | Sequence[int], levels: int | None = None, **chosen: object) -> "HierarchySetting":
         """A hierarchy with the same branching on every level, or one number per level, the topmost first."""
+        if levels is not None and not 1 <= levels <= LEVELS_MAX:
+            raise Misuse(f"levels must be 1 to {LEVELS_MAX}, not {levels}")
         if isinstance(branching, int):
             return cls(branching=(branching,) * (3 if levels is None else levels), **chosen)  # type: ignore[arg-type]
         if levels is not None and levels != len(branching):

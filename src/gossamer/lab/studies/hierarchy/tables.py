@@ -123,15 +123,13 @@ def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
 
 def _check_branching(said: Mapping[str, Any]) -> None:
     """Before a struct is made of it: a number too large for one would be told in another's words."""
-    branching, levels = said.get("branching", 1), said.get("levels", 1)
+    branching = said.get("branching", 1)
     numbers = branching if isinstance(branching, list) else [branching]
     if not numbers or any(isinstance(each, bool) or not isinstance(each, int) for each in numbers):
         raise Misuse(
             "hierarchy.branching must be a whole number, or a list of one per level with the topmost first, not "
             + (kind_of(branching) if not isinstance(branching, list) else str(branching))
         )
-    if isinstance(levels, int) and levels < 1:
-        raise Misuse(f"hierarchy.levels must be at least 1, not {levels}")
 
 
 def _check_finite(name: str, each: Struct) -> None:

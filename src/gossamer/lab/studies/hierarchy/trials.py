@@ -11,6 +11,7 @@ from gossamer.protocols.hpmcast.results import Result
 
 ENGINES = {"kernel": "gossamer.fast.hierarchy", "machine": "gossamer.sim.hierarchy"}
 S_PER_PARTICIPANT = {"kernel": 3e-6, "machine": 5e-3}
+S_PER_ADDRESS = 8e-8
 "Reckoned costs; only the cutting depends on them, never a result."
 NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
 "What a trial that could not be run measured."
@@ -52,10 +53,11 @@ def by_level(result: Result) -> dict[str, float | None]:
 
 def trial_s(spec: Hierarchies) -> float:
     """About how long one trial takes on one core: everybody gossips for some rounds."""
-    return 0.003 + spec.hierarchy.participants() * S_PER_PARTICIPANT[spec.experiment.engine]
+    drawn = spec.hierarchy.places() * S_PER_ADDRESS if spec.hierarchy.populated < 1 else 0.0
+    return 0.003 + drawn + spec.hierarchy.participants() * S_PER_PARTICIPANT[spec.experiment.engine]
 
 
 def memory_bytes(spec: Hierarchies) -> int:
-    """Some arrays for places and participants; machines some objects."""
+    """Some arrays for participants; machines some objects."""
     each = 200 if spec.experiment.engine == "kernel" else 40_000
-    return 50_000_000 + each * spec.hierarchy.participants() + 10 * min(spec.hierarchy.places(), 1 << 30)
+    return 50_000_000 + each * spec.hierarchy.participants()
