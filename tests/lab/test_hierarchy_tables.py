@@ -80,16 +80,16 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "too many machines": (small({"hierarchy.branching": 20}), "at most 2,000 participants, not 8,000"),
     "levels without end": (small({"hierarchy.levels": 10**9}), "hierarchy.levels must be 1 to 60, not 1000000000"),
     "more levels than numbers": (small({"hierarchy.levels": 10**30}), "hierarchy.levels must be 1 to 60, not 1"),
-    "more levels than addresses have": (small({"hierarchy": {"branching": [1] * 61}}), "a hierarchy has 1 to 60 levels"),
+    "more levels than digits": (small({"hierarchy": {"branching": [1] * 61}}), "a hierarchy has 1 to 60 levels"),
     "more addresses than numbers": (small({"hierarchy.branching": 10**30}), "a hierarchy has at most 4,611,686,"),
     "the same address twice": (
         small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 1], [0, 1]]}}),
         "hierarchy.addresses must be in ascending order, each once",
     ),
     "addresses as text": (
-        small({"hierarchy": {"branching": [2, 2], "addresses": ["0.1"]}}), "hierarchy.addresses must be a list, not tex",
+        small({"hierarchy": {"branching": [2, 2], "addresses": ["0.1"]}}), "hierarchy.addresses must be a list, not ",
     ),
-    "nobody of that number": (small({"workload.publisher": 27}), "workload.publisher must be the number of a part"),
+    "nobody of that number": (small({"workload.publisher": 27}), "workload.publisher must be the number of a "),
     "estimates that know nobody": (
         small({"params.estimated": True, "params.direct": 2}), "params.estimated does not say who wants an event",
     ),
