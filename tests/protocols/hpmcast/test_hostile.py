@@ -8,10 +8,11 @@ from msgspec import Struct
 
 from gossamer.core.draws import draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.machine import SECOND_US, Effect, Fired, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.machine import SECOND_US, Effect, Fired, Note, Received, Send, SetTimer, Started, Subscribe
 from gossamer.core.patterns import Pattern
+from gossamer.parts.bucket import Buckets
 from gossamer.protocols.assemble import HPMCAST_MESSAGES, hpmcast_node
-from gossamer.protocols.hpmcast import comparing, joining, tables, watching
+from gossamer.protocols.hpmcast import comparing, joining, tables, wanting, watching
 from gossamer.protocols.hpmcast.layer import Hpmcast
 from gossamer.protocols.hpmcast.messages import MARKS_MAX, Digest, Join, Mark, Ping, Row, Seat, Tell
 from gossamer.protocols.hpmcast.params import Params
@@ -157,6 +158,46 @@ def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
             if type(effect) is Send:
                 bytes_out += len(CODEC.encode(effect.message))
     assert 1_000_000 < bytes_out < 3_000_000
+
+
+def test_so_many_filters_are_read_for_one_peer_and_no_more() -> None:
+    """Reading a filter takes far longer than sending it: nobody may have us do nothing else."""
+    victim = Victim()
+    victim.wait(SECOND_US)  # it asks for a place, and listens to whoever answers
+    assert isinstance(victim.node.spread, Hpmcast)
+    members = victim.node.spread.members
+    assert (members.comparing.texts.per_s, members.comparing.texts.burst) == (20_000, 200_000)
+    members.comparing.texts = Buckets(2_000, 20_000)
+
+    def long(number: int) -> tuple[Pattern, ...]:
+        return (Pattern(".d", " and ".join(f"a{number}x{each} > {each}" for each in range(100))),)
+
+    def tell(first: int, count: int) -> int:
+        """Characters of filters that were read."""
+        before = wanting.wanted.cache_info().misses
+        for number in range(first, first + count):
+            row = sane((1, 1, number % 512), 1000 + number, SECOND_US + number, long(number), 1)
+            victim.hear(1, Tell((row,)))
+        return (wanting.wanted.cache_info().misses - before) * len(long(first)[0].where)
+
+    at_once = tell(100, 60)
+    assert 10_000 < at_once <= 20_000
+    victim.now_us += SECOND_US
+    assert 20_000 < at_once + tell(200, 60) <= 22_000
+    stranger = Join(sane((1, 1, 400), 7, SECOND_US, long(400), 1), 0)
+    assert any(type(each) is Note for each in victim.hear(1, stranger))
+    victim.hear(7, stranger)
+    assert 7 in members.tables.members
+
+
+def test_an_interest_that_is_longer_than_any_row_s_is_not_even_read() -> None:
+    victim = Victim()
+    victim.wait(SECOND_US)
+    before = wanting.wanted.cache_info().misses
+    endless = tuple(Pattern(f".d{number}", "p > 1" + " " * 8000) for number in range(3))
+    effects = victim.hear(1, Tell((sane((1, 1, 0), 1, SECOND_US, endless, 1),)))
+    assert [each.detail for each in effects if type(each) is Note] == ["bad row"]
+    assert wanting.wanted.cache_info().misses == before
 
 
 def test_a_digest_of_the_greatest_length_is_answered_in_messages_that_are_not_too_long() -> None:

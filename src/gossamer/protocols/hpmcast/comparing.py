@@ -13,9 +13,10 @@ from gossamer.core.ids import Peer
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.hpmcast.addresses import Address, distance
-from gossamer.protocols.hpmcast.judging import AHEAD_US, cost, is_sound
+from gossamer.protocols.hpmcast.judging import AHEAD_US, cost, filters, is_sound
 from gossamer.protocols.hpmcast.messages import AGE_MS_MAX, MARKS_MAX, ROWS_MAX, Digest, Mark, Row, Tell
 from gossamer.protocols.hpmcast.tables import Known, Tables
+from gossamer.protocols.hpmcast.wanting import wanted
 from gossamer.protocols.hpmcast.watching import Watch
 
 EXPECTED_MAX = 256
@@ -25,6 +26,8 @@ REQUESTS_PER_S, REQUESTS_BURST = 50, 500
 "Digests of one peer that are heard, and as many requests to join and questions."
 READ_PER_S, READ_BURST = 200_000, 2_000_000
 "Bytes of rows that are read for one peer, and as many are sent to it: a short question has a long answer."
+TEXT_PER_S, TEXT_BURST = 20_000, 200_000
+"Characters of filters that are read for one peer: reading takes longer than sending."
 LIVELIER = 4
 "A sign of life is told back if it is younger by this part of the time after which a subsystem is forgotten."
 TELL_BYTES = 65_536
@@ -45,6 +48,7 @@ class Comparing:
         "Until then everybody's are: we look for our place, and do not know who will answer."
         self.requests = Buckets(REQUESTS_PER_S, REQUESTS_BURST)
         self.reading = Buckets(READ_PER_S, READ_BURST)
+        self.texts = Buckets(TEXT_PER_S, TEXT_BURST)
         self.telling = Buckets(READ_PER_S, READ_BURST)
         self.count = 0
 
@@ -183,6 +187,16 @@ class Comparing:
                 return
             self.hear_row(peer, row, now_us if row.author == peer else self.heard_at(age_ms))
 
+    def is_readable(self, peer: Peer, row: Row) -> bool:
+        """Whether its filters are some, as far as there is time to read them."""
+        if not self.texts.take(peer, self.node.now_us, filters(row)):
+            self.node.out.note("reject", peer=peer, detail="too many filters at once")
+            return False
+        if wanted(row.interest) is None:
+            self.node.out.note("reject", peer=peer, detail="bad row")
+            return False
+        return True
+
     def hear_row(self, peer: Peer, row: Row, heard_us: int) -> None:
         """Takes in what is sound, news, and not too old."""
         tables, now_us = self.tables, self.node.now_us
@@ -196,6 +210,8 @@ class Comparing:
                 return
             if tables.find(row.about, row.author) is None and not tables.has_room(row):
                 self.node.out.note("reject", peer=peer, detail="too many rows")
+                return
+            if not self.is_readable(peer, row):
                 return
             tables.take(row, heard_us)
             if lowest:
