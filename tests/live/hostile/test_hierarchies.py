@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import random
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,21 @@ from typing import Any
 import pytest
 from msgspec import msgpack
 
-from gossamer.core.errors import Misuse
+from gossamer.core.errors import Misuse, PeerFault
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId
 from gossamer.core.machine import Message, Send
 from gossamer.live.config import Config, load
+from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
+from gossamer.live.seals import Seals
+from gossamer.protocols.assemble import HPMCAST_MESSAGES
 from gossamer.protocols.hpmcast.addresses import read
-from gossamer.protocols.hpmcast.messages import Gossip, Row, Seat, Tell
+from gossamer.protocols.hpmcast.messages import Gossip, Join, Ping, Row, Seat, Tell
+from gossamer.wire.codec import Codec
 from live.hostile.arena import Watch
+from live.hostile.attacker import Attacker
 from live.test_hpmcast import BRANCHING, HASTY, part_of, settled, until
 
 TOPIC = ".open"
@@ -203,3 +211,63 @@ def test_nobody_from_outside_says_that_all_is_done_below(keys: Keys) -> None:
             await until(lambda: all(node.metrics.events_delivered == 1 for node in nodes))
 
     asyncio.run(scenario())
+
+
+# Somebody who lives where it says, and says what it likes
+
+
+def test_floods_of_requests_rows_of_too_many_delegates_and_old_rows_change_nothing(keys: Keys) -> None:
+    async def scenario() -> None:
+        ring = Keyring.load(keys.folder_of("mallory"))
+        async with town(keys) as nodes, Attacker(nodes[0].address, ring) as mallory:
+            victim, tables = nodes[0], part_of(nodes[0]).members.tables
+            await mallory.greet(spread=victim.station.design.title)
+            sealed, now_us = Seals(ring.peer, ring).sealed, victim.station.clock.now_us()
+            seat = Seat((1, 1, 2), ring.peer)
+            own = sealed(Join(Row(seat.address, ring.peer, now_us, (seat,), (), 1), 0))
+            mallory.say(*[own] * 700)
+            await until(lambda: refused([victim], "too many requests") > 50)
+
+            part_of(victim).members.comparing.expect(ring.peer)
+            crowd = (Seat((1, 0, 0), nodes[2].station.me), Seat((1, 1, 0), nodes[3].station.me), seat)
+            mallory.say(sealed(Tell((Row((1,), ring.peer, now_us, crowd, (), 3),))))
+            await until(lambda: refused([victim], "bad row") == 1)
+            elsewhere = Row((0, 1), ring.peer, now_us, (seat,), (), 1)
+            mallory.say(sealed(Tell((elsewhere,))))
+            await until(lambda: refused([victim], "bad row") == 2)
+
+            old = tables.others[(0, 1)].row
+            part_of(nodes[1]).members.say_again()
+            await until(lambda: tables.others[(0, 1)].row.stamp > old.stamp)
+            later = tables.others[(0, 1)].row
+            mallory.say(Tell((old,)), Ping())
+            await mallory.hears("hpmcast.pong")
+            assert tables.others[(0, 1)].row.stamp >= later.stamp
+            await are_unharmed(nodes)
+
+    asyncio.run(scenario())
+
+
+def test_what_is_said_beside_an_event_is_a_gossip_or_nothing() -> None:
+    """Whatever the bytes: those of a genuine gossip, changed here and there, and others."""
+    codec, chance = Codec(HPMCAST_MESSAGES), random.Random(6)
+    carried = Carried(Event(EventId(1, 2, 3), TOPIC))
+    true = codec.said(Gossip(carried, 2, 0.25, 3, 4))
+    taken = refused = 0
+    for _ in range(3000):
+        said = bytearray(true)
+        for _ in range(chance.randrange(4)):
+            said[chance.randrange(len(said))] = chance.randrange(256)
+        told = bytes(said) if chance.random() < 0.7 else chance.randbytes(chance.randrange(40))
+        try:
+            gossip = codec.carrier(Gossip, carried, told)
+        except PeerFault:
+            refused += 1
+            continue
+        taken += 1
+        assert isinstance(gossip, Gossip)
+        assert 1 <= gossip.level <= 60
+        assert 0 <= gossip.rounds <= 2**31
+        assert 0 <= gossip.padding <= 2**30
+        assert isinstance(gossip.prob, float)
+    assert min(taken, refused) > 500
