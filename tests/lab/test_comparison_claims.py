@@ -6,30 +6,14 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from gossamer.lab.book import Book, Line
 from gossamer.lab.grid import points
 from gossamer.lab.papers import comparison, paper
 from gossamer.lab.papers.comparison import CALM, ROUNDS, WORKLOAD
 from gossamer.lab.spec import read
-from gossamer.lab.studies.comparison.metrics import METRICS
 from gossamer.protocols.hpmcast.params import Params
+from lab.comparison_book import CASES, book
 
 PAPER = paper("comparison")
-CASES = {name: [point.swept["case"] for point in points(*read(name))] for name in PAPER.experiments}
-
-
-def line(case: str, metric: str, mean: float) -> Line:
-    said = {"p50": mean, "p99": mean, "max": mean, "runs": 5}
-    return Line(point={"case": case}, group="all", metric=metric, mean=mean, ci95=0.01, **said)
-
-
-def book(*changes: tuple[str, str, str, float]) -> Book:
-    """A world in which nothing makes a difference, but for some lines."""
-    lines = {name: [line(case, metric, 1.0) for case in cases for metric in METRICS] for name, cases in CASES.items()}
-    for experiment, case, metric, mean in changes:
-        (at,) = (i for i, each in enumerate(lines[experiment]) if (each.point["case"], each.metric) == (case, metric))
-        lines[experiment][at] = line(case, metric, mean)
-    return Book(lines)
 
 
 BEARING_OUT: dict[str, list[tuple[str, str, str, float]]] = {

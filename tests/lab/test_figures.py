@@ -13,7 +13,7 @@ import matplotlib
 import numpy as np
 import pytest
 
-from gossamer.lab.figures import Figure, Reference, bars, lines, save, tick
+from gossamer.lab.figures import Figure, Reference, bars, dots, lines, save, tick
 
 
 def row(at: object, mean: object, group: str = "all", metric: str = "reception", **more: Any) -> dict[str, Any]:
@@ -159,6 +159,19 @@ def test_a_paper_value_over_a_bar_is_named_in_the_key_after_the_bars() -> None:
     shown = texts(bars(["a"], {"ours": [1.0], "theirs": [2.0]}, name="b", title="B", y_label="y",
                        references=[Reference("paper", [0], [1.5], group="ours")]))  # fmt: skip
     assert [text for text in shown if text in {"ours", "theirs", "paper"}] == ["ours", "theirs", "paper"]
+
+
+def test_dots_stand_in_a_row_per_label_and_shares_on_the_whole_scale() -> None:
+    series = {"half": [0.95, 0.991], "all": [0.9, 0.97]}
+    shown = texts(dots(["push", "pull"], series, name="d", title="D", x_label="reached", share=True,
+                       errors={key: [0.1, 0.002] for key in series}))  # fmt: skip
+    assert {"push", "pull", "half", "all", "reached", "0\u00a0%", "100\u00a0%"} <= set(shown)
+
+
+def test_dots_of_many_sizes_are_told_apart_on_a_log_axis() -> None:
+    shown = texts(dots(["few", "many"], {"copies": [2.0, 3000.0]}, name="d", title="D", x_label="copies", log_x=True,
+                       errors={"copies": [5.0, 1.0]}))  # fmt: skip
+    assert {"10", "100", "1,000"} <= set(shown)
 
 
 def test_saving_writes_both_formats(tmp_path: Path) -> None:
