@@ -1,5 +1,6 @@
-"""Forty processes with keys over TLS, in three levels, a third of them with content filters; delegates are killed while
-events are published: the audit says that nobody who lives misses anything, and lists what was only carried apart."""
+"""Forty processes with keys over TLS, in three levels, each where it was granted to live, a third of them with content
+filters; delegates are killed while events are published: the audit says that nobody who lives misses anything, and
+lists what was only carried apart."""
 
 import asyncio
 import os
@@ -49,14 +50,13 @@ class Hierarchy(DemoNetwork):
     def _settings(self, part: Part, folder: Path) -> str:
         tables = super()._settings(part, folder).splitlines()
         lines = [line for line in tables if part in READING or not line.startswith("subscribe")]
-        place = written(address_of(PARTS.index(part), BRANCHING))
-        told = {"spread": "hpmcast", "community": ".news", "hpmcast.branching": BRANCHING, "hpmcast.address": place}
+        told = {"spread": "hpmcast", "community": ".news", "hpmcast.branching": BRANCHING}
         return "\n".join([*(f"{name} = {toml(value)}" for name, value in told.items()), *lines, ""])
 
     def make_keys(self) -> None:  # type: ignore[override]
         keys = Network.init(self.folder / "keys", name=NAME)
-        for part in PARTS:
-            keys.grant(part.name, [".news"], [".news"])
+        for number, part in enumerate(PARTS):
+            keys.grant(part.name, [".news"], [".news"], address=written(address_of(number, BRANCHING)))
             keys.grant(f"client-of-{part.name}", [".news"], [".news"])
 
     def client(self, part: Part) -> Client:

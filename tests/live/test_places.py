@@ -14,10 +14,11 @@ from gossamer.live.config import Config, load
 from gossamer.live.guest import guest_config, wait_until_taken
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import reload_keys
+from gossamer.live.reloading import reload_keys, take_over
 from gossamer.testing import Network
 from live.hostile.test_hierarchies import TOPIC, are_unharmed, refused, settings
 from live.test_hpmcast import HASTY, part_of, place, settled, town, until
+from live.test_traces import rows_below
 
 
 def test_two_nodes_at_one_address_are_told_of_each_other_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -94,6 +95,17 @@ def test_a_guest_that_knows_nothing_of_the_hierarchy_is_told_what_to_do() -> Non
             assert str(told.value).endswith("give the settings of a node of its network with --config")
 
     asyncio.run(scenario())
+
+
+def test_a_trace_that_begins_in_the_middle_says_that_the_node_carries_for_others(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            trace = {"folder": tmp_path, "level": "off"}
+            node = await network.node("n", **place(4), subscribe=[".a"], trace=trace)
+            take_over(node, replace(node.config, trace=replace(node.config.trace, level="deliveries")))
+
+    asyncio.run(scenario())
+    assert [row.kind for row in rows_below(tmp_path)][:3] == ["start", "relay", "subscribe"]
 
 
 def test_a_network_in_use_is_granted_its_addresses_without_a_pause(

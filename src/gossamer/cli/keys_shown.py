@@ -56,7 +56,8 @@ def show_facts(told: dict[str, Any]) -> None:
 
 def show_table(rows: Sequence[dict[str, Any]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner", "address"):
+    places = ["address"] if any(each["address"] for each in rows) else []
+    for name in ("node", "state", "key", "publish", "subscribe", "until", "owner", *places):
         table.add_column(name, no_wrap=name in ("node", "state", "key", "until", "address"))
     for each in rows:
         key, until = each["fingerprint"][:16], day(each["not_after_s"])[:10]
@@ -68,7 +69,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             words(each["subscribe"]),
             until,
             each["owner"],
-            each["address"],
+            *(each[name] for name in places),
         )
         table.add_row(*map(escape, cells))
     Console().print(table)

@@ -252,7 +252,8 @@ class Station:
         elif (recorder := self._recorder()) is not None:
             self.recorder = self.driver.recorder = recorder
             now_us = self.clock.now_us()
-            recorder.effects(now_us, Started(), [Note("start")])
+            roles = [Note("relay")] if self.machine.spread.relays else []
+            recorder.effects(now_us, Started(), [Note("start"), *roles])
             recorder.effects(now_us, Started(), self.readers.subscriptions.notes())
         if self.recorder is not None:
             self.hearing.arrivals.copy_met = self.recorder.received if self.recorder.full else None

@@ -223,6 +223,14 @@ def test_parameters_can_change() -> None:
     assert len(until_it_rests(machine)[0][0]) == 15
 
 
+def test_who_becomes_a_relay_says_so() -> None:
+    """Or an audit would take what it carries from then on for parasites."""
+    machine = node(0, range(16), branching=(16,), variant="pmcast")
+    assert kinds(machine.step(Tune(".", Params(variant="pmcast", fanout=3)), 0)) == []
+    assert kinds(machine.step(Tune(".", Params(variant="pmcast", audience_floor=4)), 0)) == ["relay"]
+    assert kinds(machine.step(Tune(".", Params(variant="pmcast", audience_floor=5)), 0)) == []
+
+
 def test_when_there_is_too_much_to_gossip_the_oldest_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(levels, "BUFFERED_MAX", 2)
     machine = node(0, range(16))

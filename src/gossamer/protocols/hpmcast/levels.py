@@ -83,7 +83,10 @@ class Levels(Layer):
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
+            before = self.relays
             self._take(params)
+            if self.relays and not before:
+                self.out.note("relay")
 
     def _take(self, params: Params) -> None:
         self.params = params
