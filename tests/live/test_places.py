@@ -162,3 +162,23 @@ def test_a_running_node_that_is_granted_another_address_says_that_it_must_be_sta
         "a is granted to live at 1.0.0, and lives at 0.0.0 until it is started again: others may refuse it",
         "a is granted to live at no address, and lives at 0.0.0 until it is started again: others may refuse it",
     ]
+
+
+def test_a_guest_with_keys_lives_where_its_node_was_granted_to(tmp_path: Path) -> None:
+    keys = Keys.init(tmp_path / "net")
+    for name, address in (("a", "0.0.0"), ("b", "1.0.0")):
+        keys.grant(name, [TOPIC], [TOPIC], address=address)
+
+    async def scenario() -> None:
+        async with Node(settings(keys, "a")) as node:
+            visiting = guest_config(settings(keys, "b", [node]), keys.folder_of("b"), "default", ())
+            assert visiting is not None
+            async with Node(visiting) as guest:
+                guest.station.publishing.joins = False
+                assert guest.station.design.address == (1, 0, 0)
+                await guest.publish(TOPIC, b"1")
+                await wait_until_taken(guest, TOPIC, 20)
+            assert node.metrics.events_delivered == 1
+            assert refused([node], "not its address") == 0
+
+    asyncio.run(scenario())

@@ -156,7 +156,9 @@ def test_an_endpoint_without_an_address_is_refused(endpoint: str, branching: tup
         of_endpoint(endpoint, branching)
 
 
-@pytest.mark.parametrize("text", ["1.2", "1.2.3.4", "1.2.9", "1..2", "1.-1.2", "", "a.b.c"])
+@pytest.mark.parametrize(
+    "text", ["1.2", "1.2.3.4", "1.2.9", "1..2", "1.-1.2", "", "a.b.c", "1.2.³", f"1.2.{'1' * 5000}"]
+)
 def test_what_is_no_address_is_answered_with_the_form_of_one(text: str) -> None:
     with pytest.raises(Misuse, match=r"write digits like 0–1\.0–3\.0–8"):
         read(text, (2, 4, 9))

@@ -4,6 +4,7 @@ A branch address is the beginning of an address; everybody who shares it belongs
 """
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv4Address
 from typing import TypeAlias
@@ -38,9 +39,9 @@ def address_of(number: int, branching: Sequence[int]) -> Address:
 def read(text: str, branching: Sequence[int]) -> Address:
     """A logical address as people write it: digits with dots between, `128.178.73.3`."""
     parts = text.split(".")
-    right = len(parts) == len(branching) and all(part.isascii() and part.isdigit() for part in parts)
+    right = len(parts) == len(branching) and all(re.fullmatch("[0-9]{1,20}", part) for part in parts)
     if not right or any(int(part) >= radix for part, radix in zip(parts, branching)):
-        raise Misuse(f"{text!r} is no address of this hierarchy: write digits like {_digits(branching)}")
+        raise Misuse(f"{text[:80]!r} is no address of this hierarchy: write digits like {_digits(branching)}")
     return tuple(map(int, parts))
 
 
