@@ -7,7 +7,7 @@ import pytest
 from cli.running import SPEC, gossamer, written
 
 CHANGES = {
-    "unknown protocol": ('protocol = "flood"', 'protocol = "shout"', "there is no protocol 'shout': choose one of "),
+    "unknown protocol": ('protocol = "flood"', 'protocol = "shout"', "there is no 'shout'; use camcast, "),
     "protocol that spreads nothing": ('protocol = "flood"', 'protocol = "scamp"', "scamp does not spread events"),
     "cyclic parents": ('"." = {size = 2}', '"." = {size = 2}\n".a" = {size = 1, parents = [".b"]}\n'
                        '".b" = {size = 1, parents = [".a"]}', "topics include each other in a circle: .b → .a → .b"),
@@ -43,7 +43,9 @@ def test_a_wrong_file_is_refused(old: str, new: str, says: str, tmp_path: Path) 
 def test_a_file_that_cannot_be_read_is_refused_with_what_could_have_been(tmp_path: Path) -> None:
     for command in (["simulate"], ["sweep", "--out", tmp_path / "out"]):
         assert_refused(
-            "cannot read nowhere.toml (No such file or directory): give a path, or one of ", *command, "nowhere.toml"
+            "cannot read nowhere.toml (No such file or directory): give a path, or a name that `gossamer ",
+            *command,
+            "nowhere.toml",
         )
         assert_refused("Is a directory", *command, tmp_path)
     (tmp_path / "noise.toml").write_bytes(bytes(range(256)))
@@ -60,8 +62,8 @@ def test_an_out_that_is_a_file_is_refused_before_spark_is_started(tmp_path: Path
 
 
 def test_an_unknown_case_is_refused_with_those_there_are(tmp_path: Path) -> None:
-    assert_refused("--case wet: the experiment has calm, stormy", "simulate", written(tmp_path), "--case", "wet")
-    assert_refused("--case wet: the experiment has no cases", "simulate", "flood/neighbours", "--case", "wet")
+    assert_refused('--case "wet": the experiment has "calm", "stormy"', "simulate", written(tmp_path), "--case", "wet")
+    assert_refused('--case "wet": the experiment has no cases', "simulate", "flood/neighbours", "--case", "wet")
 
 
 def test_an_unknown_paper_is_refused_with_those_there_are(tmp_path: Path) -> None:

@@ -74,7 +74,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no levels": (small({"hierarchy.levels": 0}), "hierarchy.levels must be 1 to 60, not 0"),
     "levels twice": (small({"hierarchy.branching": [3, 3]}), "hierarchy.branching names 2 levels, and levels says 3"),
     "a digit too large": (
-        small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 2]]}}), "every address needs a digit per level",
+        small({"hierarchy": {"branching": [2, 2], "addresses": [[0, 2]]}}), "needs digits like 0–1.0–1, as ",
     ),
     "too many": (small({"hierarchy.branching": 1000}, engine="kernel"), "at most 20,000,000 participants, not "),
     "too many machines": (small({"hierarchy.branching": 20}), "at most 2,000 participants, not 8,000"),

@@ -13,8 +13,8 @@ from gossamer.core.setting import Faults, Publication, Setting
 from gossamer.core.topics import Hierarchy
 from gossamer.lab.grid import points
 from gossamer.lab.spec import read, shipped
-from gossamer.lab.studies import Spec, check
-from gossamer.lab.studies.communities.tables import Communities, params_for
+from gossamer.lab.studies import STUDIES, Spec, check
+from gossamer.lab.studies.communities.tables import ELSEWHERE, Communities, params_for
 from gossamer.protocols.camcast.params import Params as Camcast
 from gossamer.protocols.flood.params import Params as Flood
 from lab.samples import EXAMPLE, SOURCE, communities, example, point
@@ -186,7 +186,7 @@ def test_the_shipped_experiments_include_those_people_are_told_of() -> None:
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "unknown protocol": (
         example({"experiment.protocol": "camcats"}),
-        r"there is no protocol 'camcats': choose one of camcast, dispatch, flood, gossip, hpmcast, ",
+        r"experiment\.protocol: there is no 'camcats'; use camcast, gossip, flood, recovery, spidercast, hpmcast or ",
     ),
     "a protocol that spreads nothing": (
         example({"experiment.protocol": "scamp"}),
@@ -360,11 +360,21 @@ def test_a_parameter_nothing_can_be_reckoned_with_is_refused(field: str, value: 
 
 def test_a_file_that_is_not_there_is_answered_with_what_is() -> None:
     with pytest.raises(
-        SpecError, match=r"cannot read nowhere\.toml \(No such file or directory\): give a path, or one of"
+        SpecError,
+        match=r"cannot read nowhere\.toml \(No such file or directory\): give a path, or a name that `gossamer",
     ):
         read("nowhere.toml")
-    with pytest.raises(SpecError, match=r"cannot read camcast/fig99 .*camcast/fig15"):
+    with pytest.raises(
+        SpecError, match=r"cannot read camcast/fig99 .*: give a path, or one of camcast/baselines, "
+    ) as told:
         read("camcast/fig99")
+    assert "hpmcast" not in str(told.value)
+    with pytest.raises(SpecError, match=r"cannot read hpmcats/fig7 .*: did you mean hpmcast/fig7\?"):
+        read("hpmcats/fig7")
+
+
+def test_what_is_studied_in_other_ways_is_known_where_it_is_named() -> None:
+    assert set(ELSEWHERE) == set(STUDIES)
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -67,7 +67,8 @@ def one_point(raw: Mapping[str, Any], case: str | None) -> tuple[dict[str, Any],
     if not isinstance(swept, dict) or not isinstance(cases, dict):
         return dict(raw), {}  # `points` says what is wrong with it
     if case is not None and case not in cases:
-        raise Misuse(f"--case {case}: the experiment has {', '.join(cases) or 'no cases'}")
+        known = ", ".join(f'"{each}"' for each in cases)
+        raise Misuse(f'--case "{case}": the experiment has {known or "no cases"}')
     name = case or next(iter(cases), None)
     first = {field: values[:1] if isinstance(values, list) else values for field, values in swept.items()}
     several = {field: values[0] for field, values in first.items() if values != swept[field]}

@@ -2,6 +2,7 @@
 
 import tomllib
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
@@ -100,6 +101,16 @@ def located(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
     return raw
 
 
+def _instead_of(name: str) -> str:
+    """What to write for a name that is no file: all that are shipped would fill the screen."""
+    known = shipped()
+    if beside := [each for each in known if each.startswith(f"{name.split('/')[0]}/")]:
+        return f"give a path, or one of {', '.join(beside)}"
+    if near := get_close_matches(name, known, 1, 0.8):
+        return f"did you mean {near[0]}?"
+    return "give a path, or a name that `gossamer experiments` lists"
+
+
 def read(name: str) -> tuple[dict[str, Any], str]:
     """A file's raw TOML and what to call it: a path, or the name of a shipped experiment."""
     path = Path(name)
@@ -109,8 +120,7 @@ def read(name: str) -> tuple[dict[str, Any], str]:
         try:
             text = path.read_text(encoding="utf-8")
         except OSError as wrong:
-            known = ", ".join(shipped())
-            raise SpecError(f"cannot read {name} ({wrong.strerror or wrong}): give a path, or one of {known}") from None
+            raise SpecError(f"cannot read {name} ({wrong.strerror or wrong}): {_instead_of(name)}") from None
         except UnicodeDecodeError:
             raise SpecError(f"{name} is not text: an experiment file is TOML") from None
     try:

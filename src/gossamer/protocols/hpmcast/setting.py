@@ -59,7 +59,8 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         digits_wrong = any(len(each) != len(self.branching) for each in self.addresses) or any(
             not 0 <= digit < radix for each in self.addresses for digit, radix in zip(each, self.branching)
         )
-        yield digits_wrong, "every address needs a digit per level, from 0 to that level's branching - 1"
+        shape = ".".join(f"0–{radix - 1}" for radix in self.branching)
+        yield digits_wrong, f"every one of addresses needs digits like {shape}, as branching and levels say"
         rising = all(one < other for one, other in zip(self.addresses, self.addresses[1:]))
         yield not rising, "addresses must be in ascending order, each once"
         too_many = not given and math.prod(self.branching) > PARTICIPANTS_MAX

@@ -18,6 +18,8 @@ from gossamer.sim.conditions import Conditions
 COMMUNITY_MAX = 2**31
 "Picks are 32 bits wide; half of that keeps the rounding of a pick below one part in two."
 WORLD_MAX = 20_000
+ELSEWHERE = ("recovery", "spidercast", "hpmcast", "comparison")
+"What is studied in other ways."
 BY_COMMUNITY = (
     "reception", "reliability", "climbed", "crossed", "sent_intra", "sent_up", "arrived_up", "arrived", "efficiency",
     "parasites", "rounds_last", "memory", "live",
@@ -182,12 +184,21 @@ def _by_topic(raw: Mapping[str, Any], name: str) -> dict[str, Any]:
     return said
 
 
+def _studied() -> str:
+    """What an experiment can be about."""
+    here = [name for name in CATALOGUE if CATALOGUE[name].kernel is not None and name not in ELSEWHERE]
+    *some, last = (*here, *ELSEWHERE)
+    return f"{', '.join(some)} or {last}"
+
+
 def _check_sense(spec: Communities) -> None:
     head = spec.experiment
+    if head.protocol not in CATALOGUE and head.protocol not in CATALOGUE.broken:
+        raise Misuse(f"experiment.protocol: there is no {head.protocol!r}; use {_studied()}")
     protocol = CATALOGUE[head.protocol]
     if protocol.kernel is None:
         what = "has no kernel" if protocol.role == "spread" else "does not spread events by itself"
-        raise Misuse(f"experiment.protocol: {head.protocol} {what}; use camcast, gossip, flood or recovery")
+        raise Misuse(f"experiment.protocol: {head.protocol} {what}; use {_studied()}")
     if head.engine == "world":
         _check_world(spec)
     elif spec.world != Conditions():
