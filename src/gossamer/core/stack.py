@@ -67,6 +67,9 @@ class Layer:
     def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
         """A peer sent copies of events this node already has."""
 
+    def recovered(self, carried: Carried) -> None:
+        """An event came otherwise than it should have: it was found again, or just earlier."""
+
     def interest_changed(self) -> None:
         """Our users subscribe to other patterns now, in communities new or old."""
 

@@ -3,15 +3,19 @@
 from collections.abc import Sequence
 
 import pytest
+from msgspec.structs import replace
 
-from gossamer.core.ids import Peer
-from gossamer.core.machine import SECOND_US, Effect, Given
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import SECOND_US, Effect, Given, Received
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Upkeep
+from gossamer.protocols.recovery.messages import Again
 from gossamer.sim.network import Latency
 from gossamer.sim.world import Watcher
 from protocols.hpmcast.skies import Sky
+from protocols.hpmcast.towns import EXCHANGE
 
 AT_ONCE = Params(direct=1 << 20)
 
@@ -161,3 +165,15 @@ def test_two_at_one_address_are_both_served() -> None:
         town.start(peer)
     town.seconds_to_calm(30)
     assert town.undelivered([".t0", ".t1"]) == []
+
+
+def test_a_delegate_passes_on_what_recovery_found_before_gossip_came() -> None:
+    """Whoever gossips it to the delegate then tells it nothing new."""
+    slow = replace(EXCHANGE, interval_us=60 * SECOND_US, expiry_us=600 * SECOND_US)
+    town = Sky([0, 1, 2, 3], wants, (2, 3), params=replace(AT_ONCE, delegates=1), recovery=slow)
+    town.seconds_to_calm(30)
+    event = Event(EventId(3, 0, 1), ".t2")
+    town.world.give(0, Received(3, Again(Carried(event, 1))))
+    town.run(1)
+    assert town.seeing.delivered[event.id] == [2]
+    assert town.seeing.relayed[event.id] == [0]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from gossamer.core.draws import distinct, fold
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Event
+from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.setting import Setting
@@ -52,6 +52,14 @@ class Hpmcast(Topical, Levels):
         told = super().gossip(it)
         self.members.ride(it.level, told)
         return told
+
+    def recovered(self, carried: Carried) -> None:
+        """Below us others may wait for it, and who would gossip it to us now tells us nothing new."""
+        standing = max(level for level in range(1, self.members.levels + 1) if self.members.tables.stands(level))
+        if standing > 1 and (not self.params.hops or carried.hops < self.params.hops):
+            gossiped = Gossiped(carried, standing - 1)
+            self.measure(gossiped)
+            self._keep(gossiped)
 
     # -- who else is there ----------------------------------------------------------------------------------------
 

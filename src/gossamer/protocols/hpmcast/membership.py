@@ -24,10 +24,10 @@ from gossamer.protocols.hpmcast.watching import Watch
 
 HURRIED = 6
 "Turns that come faster after a change."
-FAR_EVERY = 32
+FAR_EVERY = 8
 "One turn in so many, somebody from far back is greeted too, or parts of a network would stay apart."
-FAR_SHARE = 2
-"In a large network it is rarer: about so many greet each second, wherever all of them began."
+FAR_TOGETHER = 2
+"Greetings of all participants together in one turn's time: where there are many, each greets as rarely."
 SETTLED = 3
 "Turns after which a delegate corrects what outsiders are told of its subsystem, though nothing changed for itself."
 FAREWELLS_MAX = SEATS_MAX
@@ -210,10 +210,9 @@ class Membership(Layer):
     def look_back(self, key: int) -> None:
         """Now and then somebody from far back is greeted; always where there is nobody else."""
         known = sum(line.row.count for line in self.lines(self.levels))
-        alone = known == 1
-        if self.placed and (alone or chance(key, 0) * max(FAR_EVERY, known // FAR_SHARE) < 1):
-            far = self.joining.far(fold(key, 1))
-            for peer in far:
+        often = known == 1 or chance(key, 0) * max(FAR_EVERY, known // FAR_TOGETHER) < 1
+        if self.placed and often:
+            for peer in self.joining.far(fold(key, 1)):
                 self.joining.greet(peer)
 
     def compare(self, peers: Mapping[Peer, Address]) -> None:

@@ -170,10 +170,13 @@ class Recovery(Layer):
                     self.rounds.answered(local[tag.pattern])
 
     def on_again(self, peer: Peer, again: Again) -> None:
-        """What was missing came, straight from one who had it. It goes no further: others ask for themselves."""
+        """What was missing came, straight from one who had it. Mostly it goes no further: others ask for
+        themselves."""
+        carried = Carried(again.carried.event, again.carried.hops)
         self.again_from = peer
         try:
-            self.node.accept(Carried(again.carried.event, again.carried.hops), peer)
+            if self.node.accept(carried, peer):
+                self.node.tell(lambda layer: layer.recovered(carried))
         finally:
             self.again_from = None
 
