@@ -52,15 +52,15 @@ def lowest_level_fails_first(book: Book) -> Claim:
 
 def fanout_saves_rounds(book: Book) -> Claim:
     rounds = at(book, "fig10", "rounds")
+    strict = verdict(all(above(a, b) for a, b in pairwise(rounds)))
     return judged(
         "fanout-saves-rounds", "5.3.2",
         "Increasing the fanout decreases the number of rounds necessary to infect the concerned participants.",
         f"rounds: {told(rounds, 'fanout')}",
         all(not_below(a, b) for a, b in pairwise(rounds)) and above(rounds[0], rounds[-1]),
         "No step in F may take more rounds, intervals allowed for, and the last must take fewer than the first, "
-        "intervals apart. Every level is gossiped in for whole rounds, so a step can leave them as they are. A stricter "
-        f"rule, that every step take fewer, would say {verdict(all(above(a, b) for a, b in pairwise(rounds)))}.",
-        rounds[-1],
+        "intervals apart. Every level is gossiped in for whole rounds, so a step can leave them as they are. A "
+        f"stricter rule, that every step take fewer, would say {strict}.", rounds[-1],
     )  # fmt: skip
 
 
