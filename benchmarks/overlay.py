@@ -90,7 +90,7 @@ def built(nodes: int, view: View, seed: int = 1) -> Built:
 
 def first_choices(room: arrays.Room) -> list[int]:
     """By the kernel."""
-    compiled(KERNEL, parallel=False)["run"](*room, 1)
+    compiled(KERNEL, parallel=False)(*room, 1)
     chosen: list[int] = room.greedy.nodes[:, col.CHOICE].tolist()
     return chosen
 

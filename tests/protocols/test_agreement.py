@@ -372,7 +372,7 @@ def defines(module: ModuleType) -> set[str]:
 def test_everything_compiled_stands_in_a_source_the_fingerprint_covers(name: str) -> None:
     kernel = str(CATALOGUE[name].kernel)
     covered = set().union(*(defines(module) for module in compiling._sources(kernel)))
-    touched = [each for each, value in reachable(compiling.compiled(kernel), compiling.ENTRY) if value is not np]
+    touched = [each for each, value in reachable(compiling.namespace_of(kernel), compiling.ENTRY) if value is not np]
     assert "round_of_block" in touched
     assert set(touched) <= covered
 

@@ -23,7 +23,7 @@ def run(workload: Workload, params: Params, churn: Churn, seed: int) -> Churned:
     room = _empty(workload, params, seed)
     changes, news = _changes(workload, churn, seed, times, who, what)
     room = room._replace(net=room.net._replace(changes=changes, news=news))
-    kernel = compiled(KERNEL, parallel=False)["run"]
+    kernel = compiled(KERNEL, parallel=False)
     snapshots = []
     for at_s in churn.snapshots():
         kernel(*room, churn.rounds(at_s))

@@ -43,9 +43,16 @@ def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
     return digest.hexdigest()[:16]
 
 
+def compiled(kernel: str, *, parallel: bool = False) -> Any:
+    """The function of a kernel module that is called from outside, compiled on first call; `parallel` deals the blocks
+    out to threads."""
+    functions = namespace_of(kernel, parallel=parallel)
+    return functions[functions.get("ENTRY", ENTRY)]
+
+
 @cache
-def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
-    """The functions of a kernel module, compiled on first call; `parallel` deals the blocks out to threads."""
+def namespace_of(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
+    """All that a kernel is made of. Only its entry can be called from Python: the others end the process."""
     modules = _sources(kernel)
     namespace: dict[str, Any] = {}
     for module in modules:
@@ -71,6 +78,8 @@ def compiled(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
             # Inner functions borrow the arrays of the outer ones and make none. With `_nrt` they would count references
             # to each array at each call, atomically, which takes as long as all the rest.
             how: dict[str, Any] = {"error_model": "numpy", "no_cfunc_wrapper": True, "_nrt": outer}
+            # Nor do they have a door for Python, which would be a third of all the compiling.
+            how["no_cpython_wrapper"] = not outer
             namespace[function.__name__] = numba.njit(cache=cached, parallel=parallel and threaded, **how)(moved)
     finally:
         settings.CACHE_DIR = kept

@@ -48,7 +48,7 @@ def _run(
     state = np.zeros(setting.processes, np.uint8)
     room = scratch(len(table.block_low), len(setting.communities), plain.picks(setting))
     counts = np.zeros((len(seeds), len(setting.communities), len(COLUMNS)), np.int64)
-    run = compiled(kernel, parallel=threads > 1)["spread_many"]
+    run = compiled(kernel, parallel=threads > 1)
     with threads_limited(threads):
         run(np.array(seeds, np.uint64), publication.home, publication.sequence, table, state, *room, counts)
     return state, counts

@@ -37,7 +37,7 @@ def run(setting: EpidemicSetting, seeds: Sequence[int]) -> list[Result]:
 
 def play(setting: EpidemicSetting, seed: int) -> Room:
     """One run; what is left when it is over. Starts anew with more room where there was too little."""
-    kernel = compiled(KERNEL)["run"]
+    kernel = compiled(KERNEL)
     scale = 1
     while scale <= SCALE_MAX:
         room = prepare(setting, seed, scale)

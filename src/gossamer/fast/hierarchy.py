@@ -21,7 +21,7 @@ def run(setting: HierarchySetting, seeds: Sequence[int]) -> list[Result]:
 def play(setting: HierarchySetting, seed: int) -> Room:
     """One run; what is left when it is over."""
     room = prepare(setting, seed)
-    compiled(KERNEL)["run"](*room)
+    compiled(KERNEL)(*room)
     return room
 
 

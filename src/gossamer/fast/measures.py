@@ -201,7 +201,7 @@ def overlay_graph(nodes: int, links: Any) -> Graphs:
 
 def joined(firsts: Any, starts: Any, topics: Any, place: Any, links: Any) -> Graphs:
     links = np.ascontiguousarray(links, np.int32).reshape(-1, 2)
-    share = compiled(SHARING)["share"]
+    share = compiled(SHARING)
     shared, offsets = np.zeros(len(links), np.int32), np.zeros(len(topics) + 1, np.int64)
     share(starts, topics, place, links, shared, offsets[1:], np.empty(0, np.int32), False)
     np.cumsum(offsets, out=offsets)
@@ -218,7 +218,7 @@ def explore(graphs: Graphs, exact_up_to: int = EXACT_UP_TO) -> Explored:
     words, fronts = np.empty((3, most), np.uint64), np.empty((2, most), np.int32)
     components, largest, diameters = np.zeros((3, groups), np.int32)
     bounds = np.zeros(groups, np.bool_)
-    run = compiled(DISTANCES)["explore"]
+    run = compiled(DISTANCES)
     found = (components, largest, diameters, bounds)
     run(graphs.firsts, graphs.offsets, graphs.ends, exact_up_to, queue, stamps, words, fronts, *found)
     return Explored(components, largest, diameters, ~bounds)
@@ -246,6 +246,6 @@ def tdi(
     firsts = np.concatenate([[0], np.cumsum(np.bincount(topics, minlength=topic_count))])
     each, best = np.empty(len(asked)), np.empty(min(depth, len(nodes) - 1))
     shared = np.zeros(len(sizes), np.int32)
-    compiled(LIKENESS)["likeness"](starts, topics, firsts, members, asked, shared, best, each)
+    compiled(LIKENESS)(starts, topics, firsts, members, asked, shared, best, each)
     ci95 = Z95 * float(each.std(ddof=1)) / math.sqrt(len(each)) if sampled else 0.0
     return Intersection(float(each.mean()), ci95, sampled)

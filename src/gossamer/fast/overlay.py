@@ -22,7 +22,7 @@ def build(setting: OverlaySetting, seed: int, threads: int = 1) -> Overlay:
     if setting.params.selection == "ring":
         return ring(setting)
     room = prepare(setting, seed, hands=1 if threads == 1 else threads * BLOCKS_PER_THREAD)
-    kernel = compiled(KERNEL, parallel=threads > 1)["run"]
+    kernel = compiled(KERNEL, parallel=threads > 1)
     with threads_limited(threads):
         at_rest = kernel(*room, setting.rounds_max)
     return overlay(room, bool(at_rest))

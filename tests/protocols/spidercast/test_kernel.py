@@ -70,7 +70,7 @@ def test_of_equally_good_candidates_all_are_chosen_equally_often() -> None:
     chosen: Counter[int] = Counter()
     for seed in range(400):
         room = arrays.prepare(setting(interests, greedy=1), seed)
-        compiled(KERNEL, parallel=False)["run"](*room, 1)
+        compiled(KERNEL, parallel=False)(*room, 1)
         chosen[int(room.greedy.nodes[0, col.CHOICE])] += 1
     assert set(chosen) == set(range(1, 9))
     assert sum((count - 50) ** 2 / 50 for count in chosen.values()) < 24.3  # chi² of 7 degrees of freedom, 0.1 %
