@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import random
+import time
 from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Message, Send
 from gossamer.live.config import Config, load
+from gossamer.live.deliveries import Delivery
+from gossamer.live.inbox import Inbox
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
@@ -76,12 +79,23 @@ async def impostor(keys: Keys, name: str, address: str, seeds: Iterable[Node]) -
 
 
 async def are_unharmed(nodes: Sequence[Node], events: int = 3) -> None:
-    before = [node.metrics.events_delivered for node in nodes]
-    for number in range(events):
-        await nodes[number % len(nodes)].publish(TOPIC, f"{number}")
-    await until(
-        lambda: [node.metrics.events_delivered for node in nodes] == [delivered + events for delivered in before]
-    )
+    """What each publishes reaches all; a node that was started again may also be given what it had before."""
+    async with contextlib.AsyncExitStack() as closing:
+        inboxes = [await closing.enter_async_context(node.subscribe(TOPIC)) for node in nodes]
+        sent = [f"{time.monotonic_ns()}".encode() for _ in range(events)]
+        for number, payload in enumerate(sent):
+            await nodes[number % len(nodes)].publish(TOPIC, payload)
+        for inbox in inboxes:
+            await arrived(inbox, sent)
+
+
+async def arrived(inbox: Inbox, payloads: Sequence[bytes]) -> None:
+    missing = dict.fromkeys(payloads)
+    async with asyncio.timeout(60):
+        while missing:
+            item = await anext(inbox)
+            assert isinstance(item, Delivery)
+            missing.pop(item.payload, None)
 
 
 def refused(nodes: Iterable[Node], reason: str) -> int:
