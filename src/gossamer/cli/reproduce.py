@@ -75,10 +75,10 @@ def conclude(each: Paper, made: dict[str, list[Point]], by_point: list[list[Line
         for figure in section.figures:
             figures.save(figure, out / "figures")
     (out / "claims.json").write_bytes(msgspec.json.format(msgspec.json.encode(claims), indent=1))
-    runs = max(point.spec.experiment.runs for of_one in made.values() for point in of_one)
+    runs = [point.spec.experiment.runs for of_one in made.values() for point in of_one]
     facts = [
-        ("runs per point", f"{runs:,}"),
-        ("trials", f"{sum(point.spec.experiment.runs for of_one in made.values() for point in of_one):,}"),
+        ("runs per point", " to ".join(f"{count:,}" for count in sorted({min(runs), max(runs)}))),
+        ("trials", f"{sum(runs):,}"),
         ("version", __version__),
         ("command", f"gossamer reproduce {each.name} --out {out.parent.name}"),
     ]
