@@ -5,15 +5,13 @@ from collections.abc import Iterable
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
 
 from gossamer.core.draws import draw, fold
 from gossamer.core.events import Event
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import EventId
 from gossamer.core.machine import (
     SECOND_US,
     Effect,
-    Fired,
     Given,
     Introduced,
     Known,
@@ -22,12 +20,11 @@ from gossamer.core.machine import (
     Publish,
     Received,
     Send,
-    SetTimer,
     Started,
     Subscribe,
     Unsubscribe,
 )
-from gossamer.core.stack import PENDING_MAX, Stack
+from gossamer.core.stack import PENDING_MAX
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
 from gossamer.protocols.camcast.handover import OUTLETS_MAX, Handover
 from gossamer.protocols.camcast.links import Links
@@ -43,43 +40,21 @@ from gossamer.protocols.search.params import Params as SearchParams
 from protocols.dynamics import CODEC, layer
 from protocols.member import LEASE
 from protocols.saying import ME, PEERS, TOPICS, any_of
+from protocols.victims import Victim
 
 CAMCAST = Params(small=16, links=2, targets=2.0, links_low=1)
 SCAMP = ScampParams(view_max=8)
 SEARCH = SearchParams(acquaintances=6, remembered=4)
-SENDS_MAX = 200
-"Messages one given may cause."
 TIMERS_MAX = 150
 "Timers under way, stale ones too: about eight for each topic, as often as it was joined within a lease."
 
 
-class Victim:
-    """A node with tight bounds, and everything that is asked of it afterwards."""
+class Member(Victim):
+    """A node with tight bounds."""
 
     def __init__(self, *subscribed: str, scamp: ScampParams = SCAMP) -> None:
-        self.node: Stack = dynamic_node(ME, 1, params=CAMCAST, scamp=scamp, search=SEARCH)
-        self.now_us = 0
-        self.waiting: list[tuple[int, Struct]] = []
-        self.take(Started((1, 2, 3)))
-        for topic in subscribed:
-            self.take(Subscribe(topic))
-
-    def take(self, given: Given) -> list[Effect]:
-        effects = self.node.step(given, self.now_us)
-        self.waiting += [(self.now_us + e.after_us, e.timer) for e in effects if type(e) is SetTimer]
-        assert sum(len(effect.peers) for effect in effects if type(effect) is Send) <= SENDS_MAX, given
-        assert not any(ME in effect.peers for effect in effects if type(effect) is Send), given
-        return effects
-
-    def hear(self, peer: Peer, message: Struct) -> list[Effect]:
-        return self.take(Received(peer, CODEC.decode(CODEC.encode(message))))
-
-    def wait(self, us: int) -> None:
-        self.now_us += us
-        due = [each for each in self.waiting if each[0] <= self.now_us]
-        self.waiting = [each for each in self.waiting if each[0] > self.now_us]
-        for _, timer in due:
-            self.take(Fired(timer))
+        node = dynamic_node(ME, 1, params=CAMCAST, scamp=scamp, search=SEARCH)
+        super().__init__(node, CODEC, Started((1, 2, 3)), *map(Subscribe, subscribed))
 
     def check(self) -> None:
         """Every bound of every table."""
@@ -130,7 +105,7 @@ GIVENS: st.SearchStrategy[Given] = st.one_of(
 @settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(st.lists(st.tuples(GIVENS, st.integers(0, 3 * SECOND_US)), min_size=20, max_size=60), st.sampled_from(TOPICS))
 def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Given, int]], subscribed: str) -> None:
-    victim = Victim(subscribed)
+    victim = Member(subscribed)
     for given_now, pause_us in history:
         if type(given_now) is Received:
             victim.hear(given_now.peer, given_now.message)
@@ -141,7 +116,7 @@ def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Gi
 
 
 def test_ten_thousand_joins_of_many_names_leave_memory_as_it_was() -> None:
-    victim = Victim(".", ".d")
+    victim = Member(".", ".d")
     for number in range(10_000):
         key = fold(7, number)
         who, topic = draw(key, 0) % 5000, (".", ".d", ".x")[number % 3]
@@ -174,7 +149,7 @@ def refused(effects: Iterable[Effect]) -> bool:
     ids=["requests", "joins", "copies"],
 )
 def test_who_asks_too_often_is_refused_in_a_note_and_others_are_not(flood: object, burst: int) -> None:
-    victim = Victim(".")
+    victim = Member(".")
     for peer in (2, 3, 4):
         victim.hear(peer, Forward(".", peer, 1, 1, LEASE))
     answers = [victim.hear(2 + number % 30, flood(number)) for number in range(burst + 50)]  # type: ignore[operator]
@@ -188,7 +163,7 @@ def test_who_asks_too_often_is_refused_in_a_note_and_others_are_not(flood: objec
 
 
 def test_one_that_makes_up_names_is_refused_all_the_same() -> None:
-    victim = Victim(".")
+    victim = Member(".")
     answers = [victim.hear(66, ReqContact(1000 + number, number, (".nobody",), 4)) for number in range(1000)]
     assert sum(map(refused, answers)) == 500
 
@@ -205,7 +180,7 @@ def test_a_join_makes_no_more_copies_than_a_million_members_would_need() -> None
 
 
 def test_nobody_can_wind_the_count_forward_to_where_it_ends() -> None:
-    victim = Victim(".")
+    victim = Member(".")
     victim.wait(60 * SECOND_US)
     (note,) = victim.hear(3, Marks(".", 2**62 - 1, b"abcd", 2**32, True))
     assert type(note) is Note
@@ -218,13 +193,13 @@ ATTACKER = 666
 CROWD = range(10_000, 11_000)
 
 
-def shares(victim: Victim) -> list[float]:
+def shares(victim: Member) -> list[float]:
     """What part of each of its tables is the attacker's."""
     view = layer(victim.node, Scamp).views["."]
     return [sum(peer in CROWD for peer in peers) / len(peers) for peers in (view.held, view.holders) if peers]
 
 
-def crowd_in(victim: Victim, number: int = 1) -> None:
+def crowd_in(victim: Member, number: int = 1) -> None:
     for peer in CROWD:
         victim.take(Introduced(peer, ATTACKER))
         victim.hear(peer, Forward(".", peer, number, 1, LEASE))
@@ -233,7 +208,7 @@ def crowd_in(victim: Victim, number: int = 1) -> None:
 
 @pytest.mark.parametrize("named", [False, True])
 def test_a_thousand_nodes_of_one_owner_get_no_more_than_a_quarter_of_a_view(named: bool) -> None:
-    victim = Victim(".", scamp=ScampParams(view_max=64))
+    victim = Member(".", scamp=ScampParams(view_max=64))
     for peer in range(100, 112):
         victim.take(Introduced(peer, peer % 6 + 1 if named else 0))
         victim.hear(peer, Forward(".", peer, 1, 1, LEASE))
@@ -245,7 +220,7 @@ def test_a_thousand_nodes_of_one_owner_get_no_more_than_a_quarter_of_a_view(name
 
 
 def test_an_owner_that_was_there_first_makes_room_within_a_lease_and_five_beats() -> None:
-    victim = Victim(".", scamp=ScampParams(view_max=32))
+    victim = Member(".", scamp=ScampParams(view_max=32))
     crowd_in(victim)
     assert shares(victim) == [1, 1]
     for beat in range(21):

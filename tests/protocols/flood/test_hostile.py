@@ -10,7 +10,6 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import (
     Effect,
-    Fired,
     Given,
     Known,
     Note,
@@ -18,7 +17,6 @@ from gossamer.core.machine import (
     Publish,
     Received,
     Send,
-    SetTimer,
     Started,
     Subscribe,
     Unsubscribe,
@@ -34,42 +32,23 @@ from gossamer.protocols.flood.params import Params
 from gossamer.protocols.flood.tree import GRAFTS_PER_S, TOPICS_MAX, WORDS_BURST, Tree
 from gossamer.wire.codec import Codec
 from protocols.saying import ME, PEERS, TOPICS, any_of
+from protocols.victims import Victim
 
 KINDS = Message.__args__
 CODEC = Codec(KINDS)
 NEWS: Topic = ".d"
 
 
-class Victim:
-    """A node of a community of eight, with everything that is asked of it afterwards."""
+class Member(Victim):
+    """A node of a community of eight."""
+
+    sends_max = GRAFTS_PER_S  # all at once, to whoever missed much
 
     def __init__(self, *subscribed: Topic, params: Params | None = None) -> None:
-        self.node = Stack(ME, 1, Hierarchy(), Seen())
-        members = Static(self.node, {topic: range(8) for topic in TOPICS})
-        self.tree = Tree(self.node, members, params or Params(tree=True, remembered=20, shortcut=1))
-        self.now_us = 0
-        self.waiting: list[tuple[int, Struct]] = []
-        self.take(Started())
-        for topic in subscribed or (NEWS,):
-            self.take(Subscribe(topic))
-
-    def take(self, given: Given) -> list[Effect]:
-        effects = self.node.step(given, self.now_us)
-        self.waiting += [(self.now_us + each.after_us, each.timer) for each in effects if type(each) is SetTimer]
-        for effect in effects:
-            if type(effect) is Send:
-                CODEC.encode(effect.message)
-                assert ME not in effect.peers
-        return effects
-
-    def hear(self, peer: Peer, message: Struct) -> list[Effect]:
-        return self.take(Received(peer, CODEC.decode(CODEC.encode(message))))
-
-    def wait(self, us: int) -> list[Effect]:
-        self.now_us += us
-        due = [each for each in self.waiting if each[0] <= self.now_us]
-        self.waiting = [each for each in self.waiting if each[0] > self.now_us]
-        return [effect for _, timer in due for effect in self.take(Fired(timer))]
+        node = Stack(ME, 1, Hierarchy(), Seen())
+        members = Static(node, {topic: range(8) for topic in TOPICS})
+        self.tree = Tree(node, members, params or Params(tree=True, remembered=20, shortcut=1))
+        super().__init__(node, CODEC, Started(), *map(Subscribe, subscribed or (NEWS,)))
 
     def check(self) -> None:
         tree = self.tree
@@ -114,7 +93,7 @@ HISTORY = st.lists(st.tuples(GIVENS, st.sampled_from([0, 1000, 10**5, 10**6, 40 
 
 
 def live_through(history: list[tuple[Given, int]]) -> list[list[Effect]]:
-    victim, lived = Victim("."), []
+    victim, lived = Member("."), []
     for given_now, pause_us in history:
         if type(given_now) is Received:
             lived.append(victim.hear(given_now.peer, given_now.message))
@@ -133,7 +112,7 @@ def test_anything_said_at_any_time_is_taken_within_bounds_and_always_alike(histo
 
 
 def test_one_that_makes_events_up_fills_its_own_share_and_is_asked_a_few_times_for_each() -> None:
-    victim = Victim()
+    victim = Member()
     for number in range(100):
         ids = tuple(EventId(66, number, n) for n in range(IDS_MAX))
         victim.hear(66, Have(NEWS, ids))
@@ -148,7 +127,7 @@ def test_one_that_makes_events_up_fills_its_own_share_and_is_asked_a_few_times_f
 
 
 def test_many_that_make_events_up_fill_a_bounded_table() -> None:
-    victim = Victim()
+    victim = Member()
     for peer in range(100, 200):
         victim.hear(peer, Have(NEWS, tuple(EventId(peer, 0, n) for n in range(IDS_MAX))))
     assert len(victim.tree.missing) == MISSING_MAX
@@ -156,7 +135,7 @@ def test_many_that_make_events_up_fill_a_bounded_table() -> None:
 
 
 def test_an_event_is_asked_of_the_next_who_has_it_until_it_comes() -> None:
-    victim = Victim()
+    victim = Member()
     wanted = event(1)
     for peer in (1, 2):
         victim.hear(peer, Have(NEWS, (wanted.id,), (3,)))
@@ -167,7 +146,7 @@ def test_an_event_is_asked_of_the_next_who_has_it_until_it_comes() -> None:
 
 
 def test_who_asks_for_the_same_over_and_over_gets_it_within_limits() -> None:
-    victim = Victim(params=Params(tree=True))
+    victim = Member(params=Params(tree=True))
     for number in range(500):
         victim.hear(1, Pass(Carried(event(number, payload=bytes(4096)))))
     ids = tuple(EventId(9, 0, number) for number in range(500))
@@ -178,7 +157,7 @@ def test_who_asks_for_the_same_over_and_over_gets_it_within_limits() -> None:
 
 def test_nobody_gets_an_event_by_naming_another_topic() -> None:
     """Grants are checked by the topic a request names."""
-    victim = Victim(".")
+    victim = Member(".")
     secret = event(1, ".x")
     victim.hear(1, Pass(Carried(secret)))
     assert sent(victim.hear(2, Graft(NEWS, (secret.id,))), Pass) == []
@@ -186,7 +165,7 @@ def test_nobody_gets_an_event_by_naming_another_topic() -> None:
 
 
 def test_words_about_topics_that_do_not_concern_us_are_answered_with_one_and_not_for_ever() -> None:
-    victim = Victim()
+    victim = Member()
     said = [victim.hear(66, Have(".x", (EventId(66, 0, n),))) for n in range(3 * WORDS_BURST)]
     assert sum(len(sent(effects, Part)) for effects in said) == WORDS_BURST
     assert victim.tree.branches == {}
@@ -196,7 +175,7 @@ def test_words_about_topics_that_do_not_concern_us_are_answered_with_one_and_not
 
 
 def test_words_about_topics_made_up_below_ours_leave_no_trace() -> None:
-    victim = Victim()
+    victim = Member()
     for number in range(50):
         topic = f".d.{number}"
         for message in (
@@ -213,7 +192,7 @@ def test_words_about_topics_made_up_below_ours_leave_no_trace() -> None:
 
 
 def test_a_thousand_topics_made_up_below_ours_are_forgotten_in_turn() -> None:
-    victim = Victim()
+    victim = Member()
     for number in range(TOPICS_MAX + 50):
         victim.hear(1, Pass(Carried(event(number, f".d.{number}"))))
         if number % 100 == 0:
@@ -223,7 +202,7 @@ def test_a_thousand_topics_made_up_below_ours_are_forgotten_in_turn() -> None:
 
 
 def test_large_events_leave_sooner() -> None:
-    victim = Victim(params=Params(tree=True))
+    victim = Member(params=Params(tree=True))
     for number in range(40):
         victim.hear(1, Pass(Carried(event(number, payload=bytes(1 << 20)))))
     assert len(victim.tree.recent.kept) == 16
@@ -232,7 +211,7 @@ def test_large_events_leave_sooner() -> None:
 
 def test_copies_known_before_they_are_decoded_make_a_link_lazy_once() -> None:
     """As a live node hears of them."""
-    victim = Victim()
+    victim = Member()
     victim.hear(1, Pass(Carried(event(1))))
     first = victim.take(Known(2, (EventId(9, 0, 1), EventId(9, 0, 77))))
     assert sent(first, Prune) == [((2,), Prune(NEWS))]
@@ -246,7 +225,7 @@ def test_copies_known_before_they_are_decoded_make_a_link_lazy_once() -> None:
 
 
 def test_a_copy_of_what_one_published_oneself_says_nothing_of_its_link() -> None:
-    victim = Victim()
+    victim = Member()
     victim.take(Publish(event(1, publisher=ME)))
     effects = victim.hear(2, Pass(Carried(event(1, publisher=ME))))
     assert [type(effect) for effect in effects] == [Note]

@@ -1,14 +1,12 @@
 """Whatever others in a hierarchy say: a participant never raises, never grows beyond its bounds, never multiplies."""
 
-from typing import Any
-
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
 from gossamer.core.draws import draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.machine import SECOND_US, Effect, Fired, Note, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.machine import SECOND_US, Note, Received, Send, Started, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.assemble import HPMCAST_MESSAGES, hpmcast_node
@@ -19,43 +17,19 @@ from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.wire.codec import Codec
 from protocols.saying import ME, PEERS, any_of
+from protocols.victims import Victim
 
 CODEC = Codec(HPMCAST_MESSAGES)
 BRANCHING = (3, 3, 512)
-SENDS_MAX = 200
-"Messages one given may cause."
 
 
-class Victim:
-    """A participant at 1.1.1, and everything that is asked of it afterwards."""
+class Participant(Victim):
+    """It lives at 1.1.1."""
 
     def __init__(self) -> None:
         recovery = Recovery(method="exchange", answers_per_s=100)
-        self.node = hpmcast_node(ME, 1, (1, 1, 1), BRANCHING, params=Params(direct=2), recovery=recovery)
-        self.now_us = SECOND_US
-        self.waiting: list[tuple[int, Struct]] = []
-        self.take(Started((1, 2, 3)))
-        self.take(Subscribe(".d", "p > 1"))
-
-    def take(self, given: Any) -> list[Effect]:
-        effects = self.node.step(given, self.now_us)
-        self.waiting += [(self.now_us + e.after_us, e.timer) for e in effects if type(e) is SetTimer]
-        assert sum(len(effect.peers) for effect in effects if type(effect) is Send) <= SENDS_MAX, given
-        assert not any(ME in effect.peers for effect in effects if type(effect) is Send), given
-        for effect in effects:
-            if type(effect) is Send:
-                CODEC.decode(CODEC.encode(effect.message))
-        return effects
-
-    def hear(self, peer: Peer, message: Struct) -> list[Effect]:
-        return self.take(Received(peer, CODEC.decode(CODEC.encode(message))))
-
-    def wait(self, us: int) -> None:
-        self.now_us += us
-        due = [each for each in self.waiting if each[0] <= self.now_us]
-        self.waiting = [each for each in self.waiting if each[0] > self.now_us]
-        for _, timer in due:
-            self.take(Fired(timer))
+        node = hpmcast_node(ME, 1, (1, 1, 1), BRANCHING, params=Params(direct=2), recovery=recovery)
+        super().__init__(node, CODEC, Started((1, 2, 3)), Subscribe(".d", "p > 1"), now_us=SECOND_US)
 
     def check(self) -> None:
         assert isinstance(self.node.spread, Hpmcast)
@@ -111,7 +85,7 @@ TALK = st.one_of(
     )
 )
 def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Peer, Struct, int]]) -> None:
-    victim = Victim()
+    victim = Participant()
     for peer, message, pause_us in history:
         victim.hear(peer, message)
         victim.wait(pause_us)
@@ -119,7 +93,7 @@ def test_anything_said_at_any_time_is_taken_within_bounds(history: list[tuple[Pe
 
 
 def test_a_crowd_that_joins_and_greets_leaves_memory_as_it_was() -> None:
-    victim = Victim()
+    victim = Participant()
     for number in range(6000):
         key = fold(7, number)
         peer = 1000 + draw(key, 0) % 100_000
@@ -144,7 +118,7 @@ def test_whoever_has_not_begun_says_nothing_of_itself() -> None:
 
 def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
     """The answer to an empty digest is all we know: a peer gets two megabytes at once, and 200 KB a second."""
-    victim = Victim()
+    victim = Participant()
     members = victim.node.spread.members  # type: ignore[attr-defined]
     victim.node.now_us = victim.now_us
     for peer in range(100, 400):
@@ -162,7 +136,7 @@ def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
 
 def test_so_many_filters_are_read_for_one_peer_and_no_more() -> None:
     """Reading a filter takes far longer than sending it: nobody may have us do nothing else."""
-    victim = Victim()
+    victim = Participant()
     victim.wait(SECOND_US)  # it asks for a place, and listens to whoever answers
     assert isinstance(victim.node.spread, Hpmcast)
     members = victim.node.spread.members
@@ -191,7 +165,7 @@ def test_so_many_filters_are_read_for_one_peer_and_no_more() -> None:
 
 
 def test_an_interest_that_is_longer_than_any_row_s_is_not_even_read() -> None:
-    victim = Victim()
+    victim = Participant()
     victim.wait(SECOND_US)
     before = wanting.wanted.cache_info().misses
     endless = tuple(Pattern(f".d{number}", "p > 1" + " " * 8000) for number in range(3))
@@ -201,7 +175,7 @@ def test_an_interest_that_is_longer_than_any_row_s_is_not_even_read() -> None:
 
 
 def test_a_digest_of_the_greatest_length_is_answered_in_messages_that_are_not_too_long() -> None:
-    victim = Victim()
+    victim = Participant()
     marks = tuple(Mark((1, 1, 0), peer, 5) for peer in range(100, 100 + MARKS_MAX))
     effects = victim.hear(50, Digest((1, 1, 2), marks, True, True))
     assert all(len(CODEC.encode(effect.message)) < 200_000 for effect in effects if type(effect) is Send)
@@ -209,7 +183,7 @@ def test_a_digest_of_the_greatest_length_is_answered_in_messages_that_are_not_to
 
 def test_nobody_outside_can_take_the_delegates_of_a_subsystem_away() -> None:
     """Who does not live there cannot be an author; who claims to live there says so in its seat, under its seal."""
-    victim = Victim()
+    victim = Participant()
     views = victim.node.spread.members.tables  # type: ignore[attr-defined]
     victim.node.spread.members.comparing.expect(9)  # type: ignore[attr-defined]
     victim.hear(9, Tell((sane((0,), 4, 5, (), 1),)))
