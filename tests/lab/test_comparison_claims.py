@@ -56,18 +56,18 @@ def test_whole_events_are_judged_only_where_both_kinds_of_digests_say_the_same()
 
 
 @pytest.mark.parametrize(
-    ("copies", "word_bytes", "says"),
+    ("copies", "digests", "says"),
     [
         (3.0, 801.0, "from a payload of about 900 bytes on"),
         (3.0, 1.0, "from a payload of about 500 bytes on"),
         (1.0, 801.0, "no more copies than the tree"),
-        (3.0, -1500.0, "with every payload"),
+        (3.0, -1000.0, "with every payload"),
     ],
 )
 def test_the_payload_from_which_digests_pay_follows_from_copies_and_words(
-    copies: float, word_bytes: float, says: str
+    copies: float, digests: float, says: str
 ) -> None:
-    made = book((WORKLOAD, ROUNDS, "copies", copies), (WORKLOAD, "dispatch + recovery", "word_bytes", word_bytes))
+    made = book((WORKLOAD, ROUNDS, "copies", copies), (WORKLOAD, "dispatch + recovery", "bytes_delivery", digests))
     assert says in comparison.turning_point(made)
 
 

@@ -142,14 +142,16 @@ def dots(
 
     def draw(axes: Axes) -> None:
         for i, (key, values) in enumerate(series.items()):
-            ys = [at + (i - (len(series) - 1) / 2) * 0.24 for at in range(len(labels))]
+            ys = [at + (i - (len(series) - 1) / 2) * 0.2 for at in range(len(labels))]
             low = np.minimum(errors[key], values)  # nothing here is less than nothing
             high = np.minimum(errors[key], np.subtract(1, values)) if share else np.asarray(errors[key])
             axes.errorbar(values, ys, xerr=np.array([low, high]), fmt=MARKERS[i % len(MARKERS)], markersize=5,
                           color=PALETTE[i % len(PALETTE)], elinewidth=1, capsize=2, label=plain(key))  # fmt: skip
+        for at in range(0, len(labels), 2):
+            axes.axhspan(at - 0.5, at + 0.5, color=FAINT, alpha=0.4, linewidth=0, zorder=0)
         axes.set_yticks(range(len(labels)), list(map(plain, labels)))
         axes.set(xlabel=plain(x_label, 80), ylim=(len(labels) - 0.5, -0.5))
-        axes.tick_params(axis="y", length=0, pad=6)
+        axes.tick_params(axis="y", length=0, pad=6, grid_alpha=0)
         if share:
             axes.set_xlim(0, 1.03)
         dress(axes.xaxis, log_x, share)

@@ -106,17 +106,21 @@ def kilobytes(line: Line) -> str:
 
 def turning_point(book: Book) -> str:
     """From which payload on whole events cost more than digests: copies do not depend on it, words neither."""
-    said = {
-        case: [rough(book, case, metric).mean for metric in ("copies", "copy_bytes", "word_bytes")]
-        for case in (ROUNDS, "dispatch + recovery")
-    }
-    (more, copied, words), (fewer, tree_copied, digests) = said.values()
+    (more, whole), (fewer, digests) = (costs(book, case) for case in (ROUNDS, "dispatch + recovery"))
     if more <= fewer:
         return "Against the latter, hpmcast sends no more copies than the tree: no payload would change that."
-    least = PAYLOAD + (tree_copied + digests - copied - words) / (more - fewer)
+    least = PAYLOAD + (digests - whole) / (more - fewer)
     if least <= 0:
         return "Against the latter, whole events cost more with every payload."
-    return f"Against the latter, whole events would cost more from a payload of about {number(least)} bytes on."
+    return f"Against the latter, whole events cost more from a payload of about {least:,.0f} bytes on."
+
+
+def costs(book: Book, case: str) -> tuple[float, float]:
+    """Copies and bytes, per delivery."""
+    copies, audience, delivery, size = (
+        rough(book, case, metric).mean for metric in ("copies", "audience", "delivery", "bytes_delivery")
+    )
+    return copies / (audience * delivery), size
 
 
 def near_the_root(book: Book) -> Claim:
@@ -146,7 +150,7 @@ def row(book: Book, case: str) -> tuple[str, ...]:
     return (
         case,
         measured_share(rough(book, case, "delivery")),
-        " / ".join(f"{100 * rough(book, case, metric).mean:.0f}" for metric in REACHED),
+        " / ".join(f"{100 * rough(book, case, metric).mean:.3g}" for metric in REACHED),
         f"{rough(book, case, 'latency_p50_ms').mean:,.0f} / {rough(book, case, 'latency_p99_ms').mean:,.0f}",
         measured(rough(book, case, "copies")),
         mean("words"),
