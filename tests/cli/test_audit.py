@@ -118,6 +118,11 @@ def test_the_verdict_says_what_it_means_when_publishers_were_killed_or_nothing_h
     )
     nothing = msgspec.structs.replace(audited.verdict, events=0, **whole)
     assert sentence(nothing) == "No event was published, so none could be missed."
+    one = msgspec.structs.replace(audited.verdict, events=1, missing=0, relays=2, **whole)
+    assert sentence(one) == (
+        "The promise holds. All 4 expected deliveries of 1 event were made, nobody but those who carry for others got "
+        "an event unasked, and nobody got one twice."
+    )
 
 
 # What is refused

@@ -32,7 +32,8 @@ def sentence(verdict: Verdict) -> str:
     if not verdict.events:
         return "No event was published, so none could be missed."
     if verdict.holds:
-        kept = f"All {verdict.expected:,} expected deliveries of {verdict.events:,} events were made"
+        events = f"{verdict.events:,} event{'' if verdict.events == 1 else 's'}"
+        kept = f"All {verdict.expected:,} expected deliveries of {events} were made"
         if not verdict.expected and verdict.in_doubt:
             kept = f"No delivery is sure to be owed, all {verdict.in_doubt:,} are in doubt"
         elif verdict.missing:
@@ -40,7 +41,8 @@ def sentence(verdict: Verdict) -> str:
                 f"All promised deliveries were made ({verdict.delivered:,} of {verdict.expected:,} expected ones; "
                 f"the publishers of the others were killed{before_anyone(verdict)})"
             )
-        return f"The promise holds. {kept}, nobody got an event unasked, and nobody got one twice."
+        carried = " but those who carry for others" if verdict.relays else ""
+        return f"The promise holds. {kept}, nobody{carried} got an event unasked, and nobody got one twice."
     wrong = [
         (verdict.broken, "promised delivery is missing", "promised deliveries are missing"),
         (verdict.parasites, "event came to a node that did not want it", "events came to nodes that did not want them"),
