@@ -433,7 +433,11 @@ def test_a_node_of_a_hierarchy_lives_where_it_was_told_or_where_its_endpoint_say
 @pytest.mark.parametrize(
     ("hpmcast", "bind", "why"),
     [
-        ({}, "127.0.0.1:0", "hpmcast.address is missing: it can be told from an IP address and a fixed port only"),
+        (
+            {},
+            "127.0.0.1:0",
+            "hpmcast.address is missing: write digits like 0–255.0–255.0–255.0–255.0–65535, or with keys",
+        ),
         ({}, "[::1]:7400", "hpmcast.address: write digits like 0–255.0–255.0–255.0–255.0–65535; none"),
         ({"branching": [4, 4]}, "127.0.0.1:1", "hpmcast.address: write digits like 0–3.0–3; none can be told from"),
         (

@@ -8,7 +8,7 @@ from msgspec import structs
 from gossamer.core.errors import Misuse
 from gossamer.live.config_tables import as_tuple
 from gossamer.live.trust import split_address
-from gossamer.protocols.hpmcast.addresses import Address, of_node, written
+from gossamer.protocols.hpmcast.addresses import Address, of_node, shape_of, written
 from gossamer.protocols.hpmcast.messages import SEATS_MAX
 from gossamer.protocols.hpmcast.params import Params
 
@@ -51,8 +51,8 @@ class HpmcastConfig(Params, frozen=True, kw_only=True):
         logical = self.address or written(granted)
         if not logical and (endpoint.startswith("memory:") or split_address(endpoint)[1] == 0):
             raise Misuse(
-                "hpmcast.address is missing: it can be told from an IP address and a fixed port only; "
-                "with keys it can be granted (gossamer keys grant --address)"
+                f"hpmcast.address is missing: write digits like {shape_of(self.branching)}, or with keys grant them "
+                "(gossamer keys grant --address); they can be told from an IP address and a fixed port only"
             )
         try:
             place = of_node(logical, endpoint, self.branching, self.first_port)

@@ -41,11 +41,12 @@ def read(text: str, branching: Sequence[int]) -> Address:
     parts = text.split(".")
     right = len(parts) == len(branching) and all(re.fullmatch("[0-9]{1,20}", part) for part in parts)
     if not right or any(int(part) >= radix for part, radix in zip(parts, branching)):
-        raise Misuse(f"{text[:80]!r} is no address of this hierarchy: write digits like {_digits(branching)}")
+        raise Misuse(f"{text[:80]!r} is no address of this hierarchy: write digits like {shape_of(branching)}")
     return tuple(map(int, parts))
 
 
-def _digits(branching: Sequence[int]) -> str:
+def shape_of(branching: Sequence[int]) -> str:
+    """What addresses look like, for those who must write one."""
     return ".".join(f"0–{radix - 1}" for radix in branching)
 
 
@@ -60,14 +61,14 @@ def of_endpoint(endpoint: str, branching: Sequence[int], first_port: int = 0) ->
     places = math.prod(branching)
     if places % IP_ADDRESSES:
         raise Misuse(
-            f"write digits like {_digits(branching)}; none can be told from {endpoint!r}, since branching has "
+            f"write digits like {shape_of(branching)}; none can be told from {endpoint!r}, since branching has "
             f"{places:,} addresses, not 2^32 or a multiple"
         )
     try:
         ip, number = int(IPv4Address(host)), int(port) - first_port
     except ValueError:
         raise Misuse(
-            f"write digits like {_digits(branching)}; none can be told from {endpoint!r}, only from IPv4 and a port, "
+            f"write digits like {shape_of(branching)}; none can be told from {endpoint!r}, only from IPv4 and a port, "
             "like 192.0.2.7:4000"
         ) from None
     ports = places // IP_ADDRESSES

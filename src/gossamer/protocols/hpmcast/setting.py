@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from gossamer.core.draws import INTEREST, PLACE, PUBLISH, STILLBORN, chance, draw, fold, upper_pick
 from gossamer.core.errors import Misuse
 from gossamer.core.setting import event_id
-from gossamer.protocols.hpmcast.addresses import number_of
+from gossamer.protocols.hpmcast.addresses import number_of, shape_of
 from gossamer.protocols.hpmcast.params import Params
 
 LEVELS_MAX = 60
@@ -59,7 +59,7 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         digits_wrong = any(len(each) != len(self.branching) for each in self.addresses) or any(
             not 0 <= digit < radix for each in self.addresses for digit, radix in zip(each, self.branching)
         )
-        shape = ".".join(f"0–{radix - 1}" for radix in self.branching)
+        shape = shape_of(self.branching)
         yield digits_wrong, f"every one of addresses needs digits like {shape}, as branching and levels say"
         rising = all(one < other for one, other in zip(self.addresses, self.addresses[1:]))
         yield not rising, "addresses must be in ascending order, each once"
