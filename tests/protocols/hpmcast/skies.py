@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Effect, Given
@@ -9,11 +11,14 @@ from gossamer.core.stack import Stack
 from gossamer.protocols.hpmcast.addresses import Address, branch
 from gossamer.protocols.hpmcast.condensing import condensed
 from gossamer.protocols.hpmcast.electing import covering, elected
+from gossamer.protocols.hpmcast.layer import Hpmcast
 from gossamer.protocols.hpmcast.messages import Row, Seat
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.hpmcast.wanting import Interest, wanted
 from protocols.hpmcast.towns import Town
 
+CAPACITIES = 3
+"Each participant says it can bear its number modulo this."
 Line = tuple[Address, tuple[Peer, ...], Interest, int]
 "About, delegates, interest, count."
 
@@ -26,7 +31,9 @@ class Sky(Town):
 
     def make(self, me: Peer) -> Stack:
         node, skew_us = super().make(me), self.skews.get(me, 0)
-        step = node.step
+        assert isinstance(node.spread, Hpmcast)
+        tables, step = node.spread.members.tables, node.step
+        tables.upkeep = replace(tables.upkeep, capacity=me % CAPACITIES)
 
         def late(given: Given, now_us: int) -> list[Effect]:
             return step(given, now_us + skew_us)
@@ -48,11 +55,11 @@ class Sky(Town):
 
     def heaven(self) -> dict[Address, Row]:
         """The row of every populated subsystem, and, by address and number, of everybody."""
-        upkeep, depth = self.upkeep or Upkeep(), len(self.branching)
+        depth = len(self.branching)
         rows: dict[Address, Row] = {}
         lowest: dict[Address, Row] = {}
         for peer in self.world.up:
-            seat = Seat(self.address(peer), peer, upkeep.capacity)
+            seat = Seat(self.address(peer), peer, peer % CAPACITIES)
             lowest[(*seat.address, peer)] = Row(seat.address, peer, 0, (seat,), self.asked(peer), 1)
         rows.update(lowest)
         below = lowest

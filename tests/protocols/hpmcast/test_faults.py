@@ -9,11 +9,12 @@ import pytest
 
 from gossamer.core.draws import CHURN, draw, fold, upper_pick
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Contacted, Subscribe, Unsubscribe
+from gossamer.core.machine import Contacted, Message, Subscribe, Unsubscribe
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Choice, Upkeep
 from gossamer.sim.network import Independent, Latency
+from gossamer.sim.world import Watcher
 from protocols.hpmcast.skies import Sky
 from protocols.hpmcast.towns import EXCHANGE
 
@@ -50,7 +51,6 @@ class Disaster:
         for radix in branching:
             places *= radix
         drawn: dict[Peer, list[Pattern]] = {}
-        self.skewed: dict[Peer, int] = {}
         self.town = Sky(
             (),
             lambda peer: drawn.setdefault(peer, [self.dice.pattern() for _ in range(self.dice.below(3))]),
@@ -74,6 +74,7 @@ class Disaster:
             self.come,
             self.come,
             self.restart,
+            self.move,
             self.behead,
             self.want,
             self.want,
@@ -109,6 +110,14 @@ class Disaster:
         self.town.skews[peer] = 0
         self.town.start(peer)
 
+    def move(self, peer: Peer) -> None:
+        """It lives elsewhere from now on, where nobody else will."""
+        if self.free:
+            place = self.town.address(self.free.pop(self.dice.below(len(self.free))))
+            self.world.crash(peer)
+            self.town.places[peer] = place
+            self.town.start(peer)
+
     def behead(self, peer: Peer) -> None:
         """All delegates of a subsystem die at once."""
         tables = self.town.hpmcast(peer).members.tables
@@ -141,8 +150,7 @@ class Disaster:
             self.network.split([], [each for each in range(256) if self.dice.below(2)])
         else:
             there = self.town.address(peer)[0]
-            places = range(len(self.free) + len(self.world.up))
-            self.network.split([], [each for each in places if self.town.address(each)[0] == there])
+            self.network.split([], [each for each in self.world.up if self.town.address(each)[0] == there])
 
     def delay(self, peer: Peer) -> None:
         self.network.duplicated = (0.0, 0.2)[self.dice.below(2)]
@@ -159,6 +167,17 @@ class Disaster:
         for peer in self.world.up:  # those who never met anybody, and began with the dead, are helped
             if self.town.hpmcast(peer).size(".") == 1:
                 self.world.give(peer, Contacted((next(iter(self.world.up)),)))
+
+
+class Load(Watcher):
+    """Messages each participant sends or is sent."""
+
+    def __init__(self) -> None:
+        self.handled: dict[Peer, int] = {}
+
+    def sent(self, sender: Peer, target: Peer, message: Message) -> None:
+        for peer in (sender, target):
+            self.handled[peer] = self.handled.get(peer, 0) + 1
 
 
 def check(seed: int, size: int, blows: int) -> None:
@@ -185,3 +204,19 @@ def test_whatever_happened_a_while_later_all_is_well(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(100, 140))
 def test_whatever_happened_to_more_participants_for_longer_a_while_later_all_is_well(seed: int) -> None:
     check(seed, size=24, blows=60)
+
+
+def test_what_a_participant_has_to_do_at_rest_does_not_grow_with_the_network() -> None:
+    means = []
+    for branching in ((4, 4), (4, 4, 4)):
+        size = 4 ** len(branching)
+        town = Sky(range(size), lambda peer: [Pattern(f".t{peer % 4}")], branching, params=Params(direct=16))
+        town.seconds_to_calm(30)
+        town.run(5)
+        load = Load()
+        town.world.watchers.append(load)
+        town.run(10)
+        per_s = [count / 10 for count in load.handled.values()]
+        means.append(sum(per_s) / size)
+        assert max(per_s) < 15
+    assert means[1] < 1.25 * means[0]

@@ -83,6 +83,19 @@ def test_a_newcomer_does_not_take_its_subsystem_out_of_others_sight(seed: int) -
         town.run(5)
 
 
+@pytest.mark.parametrize("seconds", [12, 25])
+def test_who_was_cut_off_for_a_while_does_not_either(seconds: int) -> None:
+    """It believes all others in its subsystem to be dead, and is the one of whom they do."""
+    town = settled(range(27), (3, 3, 3), seed=3)
+    counting = Counting(town, 8)
+    counting.newcomers.append(14)
+    town.world.watchers.append(counting)
+    town.world.network.split([], [14])
+    town.run(seconds)
+    town.world.network.heal()
+    assert town.seconds_to_calm(20) < 20
+
+
 def test_a_dead_group_is_forgotten_though_messages_take_long() -> None:
     """Each time news of it is passed on it must not get younger by the time it was on its way."""
     upkeep = Upkeep(hurry_every_us=1_600_000, gossip_every_us=2 * SECOND_US)

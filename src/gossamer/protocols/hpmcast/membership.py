@@ -243,8 +243,7 @@ class Membership(Layer):
                 self.joining.miss(row)
 
     def publish(self) -> None:
-        """As a delegate, tells outsiders what changed in our subsystems; what others say wrongly, after a while, and so
-        what strangers say: they may know of many that we have yet to hear of."""
+        """As a delegate, tells outsiders what changed in our subsystems; what others say wrongly, after a while."""
         if not self.placed:
             return
         for level in range(2, self.levels + 1):
@@ -253,12 +252,24 @@ class Membership(Layer):
             self.seen[level] = made
             if not self.tables.differs(level):
                 self.waited.pop(level, None)
-                continue
-            self.waited[level] = self.waited.get(level, 0) + 1
-            if (news and self.tables.is_told_by_ours(level)) or self.waited[level] >= SETTLED:
+            elif self.may_contradict(level, news):
                 self.waited.pop(level, None)
                 self.tables.publish(level, self.node.now_us)
                 self.hurry()
+
+    def may_contradict(self, level: int, news: bool) -> bool:
+        """Others were told of delegates that are strangers to us: they are asked first, for they may know of many that
+        we do not. And who hears from nobody may be the one that is cut off."""
+        strangers = self.tables.strangers(level)
+        for peer in strangers:
+            self.joining.greet(peer)
+        if strangers and not self.watch.is_in_touch(self.node.now_us):
+            self.waited.pop(level, None)
+            return False
+        if news and strangers:
+            self.hurry()
+        self.waited[level] = self.waited.get(level, 0) + 1
+        return (news and not strangers) or self.waited[level] >= SETTLED
 
     # -- what is heard --------------------------------------------------------------------------------------------
 

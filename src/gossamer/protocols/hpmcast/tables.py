@@ -206,12 +206,13 @@ class Tables:
             return False
         return told is None or _content(told.row) != _content(made.row)
 
-    def is_told_by_ours(self, level: int) -> bool:
-        """Whether what outsiders are told of our subsystem on a level comes from somebody we know there."""
+    def strangers(self, level: int) -> list[Peer]:
+        """Whom outsiders are told of as delegates of our subsystem on a level, and we do not know there."""
         told = self.others.get(branch(self.address, level - 1))
-        if told is None or not told.row.count or told.row.author == self.me:
-            return True
-        return any(told.row.author in known.peers for known in self.lines(level - 1))
+        if told is None or not told.row.count:
+            return []
+        known = dict.fromkeys(peer for line in self.lines(level - 1) for peer in line.peers)
+        return [peer for peer in told.peers if peer not in known]
 
     def publish(self, level: int, now_us: int) -> None:
         """Makes the row that outsiders are told of our own subsystem, later than any before."""

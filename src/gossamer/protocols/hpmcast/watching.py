@@ -21,18 +21,25 @@ class Watch:
     def __init__(self, tables: Tables) -> None:
         self.tables = tables
         self.unanswered = Unanswered()
+        self.touched_us = 0
+        "When anybody was last heard, neighbour or not."
         self.direct_us: dict[Peer, int] = {}
         "When each was last heard by ourselves."
         self.lost: dict[Peer, tuple[int, int]] = {}
         "Those given up: the stamp of their row, and when."
 
     def heard(self, peer: Peer, now_us: int) -> None:
-        """The neighbour itself said something."""
+        """A peer itself said something, a neighbour perhaps."""
+        self.touched_us = now_us
         known = self.tables.members.get(peer)
         if known is not None and known.row.count:
             known.heard_us = max(known.heard_us, now_us)
             self.direct_us[peer] = now_us
             self.unanswered.heard(peer)
+
+    def is_in_touch(self, now_us: int) -> bool:
+        """Whether anybody was heard since the silent would have been asked."""
+        return now_us - self.touched_us <= self.tables.upkeep.suspect_us
 
     def doubt(self, peer: Peer) -> None:
         """There is a reason to ask."""
