@@ -20,6 +20,7 @@ from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.live.complaints import Complaints
 from gossamer.live.config_tables import EVENT_BYTES_MAX
 from gossamer.live.control import CLIENT_CONTROL, Answer, Bye, Enough, Item, Items, Offer, Read, Taken
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
@@ -60,6 +61,7 @@ class Client:
         self.problem = ""
         self.answered = False
         "Whether anybody is at that address, be it no node or one that does not take us."
+        self.complaints = Complaints()
         self._numbers = count(1)
         self._transfers = count(1)
         self._link: Link | None = None

@@ -11,6 +11,7 @@ from typing import Protocol
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.clock import monotonic_us
+from gossamer.live.complaints import Complaints
 from gossamer.live.metrics import Metrics
 from gossamer.live.transports import Channel
 from gossamer.live.trust import Record, Trust
@@ -57,6 +58,7 @@ class Board(Protocol):
     trust: Trust
     metrics: Metrics
     handshake_s: float
+    complaints: Complaints
 
     def refused(self, peer: Peer | None, reason: str) -> None: ...
     def hello(self) -> Hello: ...
@@ -218,7 +220,10 @@ class Link:
         if not self.closed:
             self.board.refused(self.peer, reason)
             self.refusal = detail or reason
-            log.warning("closed the link to %s: %s", self.name or self.channel.where, self.refusal)
+            where = self.channel.where
+            is_new = self.board.complaints.is_new(self.name or where.rpartition(":")[0], self.refusal)
+            level = logging.WARNING if is_new else logging.INFO
+            log.log(level, "closed the link to %s: %s", self.name or where, self.refusal)
             self.lost(reason)
             self.channel.abort()
 

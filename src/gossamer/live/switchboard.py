@@ -14,6 +14,7 @@ from gossamer.core.ids import EventId, Peer
 from gossamer.live.book import Book
 from gossamer.live.bundle import Bundle
 from gossamer.live.calls import Calls
+from gossamer.live.complaints import Complaints
 from gossamer.live.line import Line
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
@@ -84,6 +85,7 @@ class Switchboard:
         "Set when some queue has room again."
         self.on_refusal: Callable[[Peer | None, str], None] = lambda peer, reason: None
         "Told of everything that was refused."
+        self.complaints = Complaints()
         self.calls = Calls(self, office.peer_down)
         self._idle: dict[Link, float] = {}
         self._dripping: dict[Link, int] = {}

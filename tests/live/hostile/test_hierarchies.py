@@ -132,7 +132,7 @@ def test_a_node_told_another_address_than_it_was_granted_does_not_start(keys: Ke
     with pytest.raises(Misuse, match=r"the granted address: '0\.0\.0' is no address of this hierarchy: write digits"):
         asyncio.run(start(branching=[4, 4]))
     asyncio.run(start(address="0.0.0"))
-    with pytest.raises(Misuse, match=r"hpmcast\.address is missing: .* with keys it can be granted"):
+    with pytest.raises(Misuse, match=r"hpmcast\.address is missing: .* with keys grant them"):
         asyncio.run(start_of(settings(keys, "client")))
 
 
