@@ -34,11 +34,13 @@ class Upkeep(Struct, frozen=True, kw_only=True):
     gossip_every_us: int = 1 * SECOND_US
     "How often rows are compared with others. Shorter: changes are known sooner."
     hurry_every_us: int = SECOND_US // 5
-    "The same for a few turns after a change, and how soon the silent are asked again. Several round trips."
+    """The same for a few turns after a change, and how soon the silent are asked again. Several round trips: half of it
+    is what news is reckoned to take to the next peer."""
     gossip_fanout: int = 2
     "Participants of a level that rows are compared with each time."
     suspect_us: int = 3 * SECOND_US
-    "A neighbour on level 1 of which nothing was heard for so long is asked whether it is there."
+    """A neighbour on level 1 of which nothing was heard for so long is asked whether it is there; in a group of 16 or
+    more later, as log₂ of its size, for news of all takes longer."""
     asks: int = 8
     "Questions in vain after which a neighbour is given up: who is there is silent so often once in 10⁵ at 10 % loss."
     forget_us: int = 15 * SECOND_US
