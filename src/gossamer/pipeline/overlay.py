@@ -21,6 +21,7 @@ from gossamer.fast import measures
 from gossamer.fast.overlay import build
 from gossamer.pipeline import overlay_tables as tables
 from gossamer.pipeline.desk import Desk, in_one_task
+from gossamer.pipeline.folders import make_folder
 from gossamer.pipeline.overlay_summary import Aside, SetAside, Summary, summed_up, write_summary
 from gossamer.pipeline.subscriptions import Sorted, Table, sort_rows
 from gossamer.pipeline.traces import as_it_is
@@ -52,10 +53,7 @@ def check_out(out: Path, source: Path | None) -> None:
     for name in WRITTEN:
         if source and (out / name).resolve() in (source.resolve(), *source.resolve().parents):
             raise Misuse(f"{source} would be overwritten by its own results: name another folder with --out")
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise Misuse(f"cannot make the folder {out}: {wrong.strerror}") from None
+    make_folder(out)
 
 
 class Numbered(NamedTuple):

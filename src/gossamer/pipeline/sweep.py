@@ -20,6 +20,7 @@ from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk, chunks, task_count
 from gossamer.lab.trial import point_id, run_or_report
+from gossamer.pipeline.folders import make_folder
 from gossamer.pipeline.schemas import arrow_schema
 
 OUTCOMES = "outcomes"
@@ -37,13 +38,7 @@ def outcomes_folder(out: Path, *, make: bool = True) -> Path:
     """Where a sweep's outcomes go; made if need be."""
     if out.exists() and not out.is_dir():
         raise Misuse(f"--out {out} is a file: name a folder")
-    folder = out / OUTCOMES
-    try:
-        if make:
-            folder.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise Misuse(f"cannot make the folder {folder}: {wrong.strerror}") from None
-    return folder
+    return make_folder(out / OUTCOMES) if make else out / OUTCOMES
 
 
 def finished_trials(folder: Path) -> frozenset[str]:

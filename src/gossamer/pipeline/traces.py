@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.trace import Head, Level, Row
+from gossamer.pipeline.folders import make_folder
 from gossamer.pipeline.schemas import arrow_schema
 from gossamer.wire import journal
 from gossamer.wire.segment import MAGIC, OPEN, SEALED, SegmentReader
@@ -121,10 +122,7 @@ def not_a_segment(path: Path) -> str | None:
 
 def convert_segments(spark: SparkSession, found: Sequence[Source], store: Path) -> list[Converted]:
     """A Parquet file in `store` for every segment that has none of its size; what became of each segment, in order."""
-    try:
-        store.mkdir(parents=True, exist_ok=True)
-    except OSError as problem:
-        raise Misuse(f"cannot make the folder {store}: {problem.strerror}") from None
+    make_folder(store)
     known = {source.file: told for source in found if (told := told_by(store / source.parquet()))}
     left = [source for source in found if source.file not in known]
     if left:
