@@ -29,7 +29,9 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     from gossamer.pipeline.session import spark_session  # here: tests without Spark should not wait for its import
 
     log = tmp_path_factory.mktemp("spark") / "spark.log"
-    # Nothing here runs long enough to be worth the JVM's slower compiler: it would take more than the tests themselves.
-    conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+    # Nothing here runs long enough to be worth the JVM's slower compiler, or its checks of Spark's own classes: they
+    # would take more than the tests themselves.
+    java = "-XX:TieredStopAtLevel=1 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": java}
     with spark_session("local[2]", "gossamer-tests", log=log, conf=conf) as session:
         yield session

@@ -13,8 +13,9 @@ from gossamer.pipeline.session import TOUCHED
 
 WAIT_S = 300
 "Only a hanging test takes this long; the machine may be busy with others."
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-"For a JVM that lives for seconds, optimising costs more than it gives: with these it needs two thirds of the time."
+UNCHECKED = "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+QUICK_JAVA = f"-XX:TieredStopAtLevel=1 -XX:+UseSerialGC {UNCHECKED}"
+"For a JVM that lives for seconds, optimising and checking Spark's classes costs more than it gives."
 
 
 def environment(scratch: Path, **more: str) -> dict[str, str]:

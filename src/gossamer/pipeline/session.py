@@ -98,7 +98,7 @@ def answers(address: str) -> bool:
 def settings(master: str, app: str, given: Mapping[str, str]) -> dict[str, str]:
     """What we set, and above it what the caller sets."""
     ours = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
-    if is_local(master):  # the default of 200 is for clusters: each costs a task
+    if master.startswith("local"):  # the default of 200 is for clusters of many machines: each costs a task
         ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
 
