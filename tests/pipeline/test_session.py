@@ -23,6 +23,7 @@ from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline import session
+from pipeline.processes import QUICK_JAVA
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -77,7 +78,8 @@ def run(script: str, scratch: Path) -> "subprocess.CompletedProcess[str]":
     (elsewhere := scratch / "elsewhere").mkdir()
     env = {name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", *session.TOUCHED}}
     command = [sys.executable, "-c", IMPORTS + script, str(session.PACKAGE.parent)]
-    return subprocess.run(command, cwd=elsewhere, env=env | {"TMPDIR": str(scratch)}, capture_output=True, text=True)
+    env |= {"TMPDIR": str(scratch), "JAVA_TOOL_OPTIONS": QUICK_JAVA}
+    return subprocess.run(command, cwd=elsewhere, env=env, capture_output=True, text=True)
 
 
 def soon(condition: Callable[[], bool]) -> bool:
