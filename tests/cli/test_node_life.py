@@ -27,6 +27,8 @@ def test_a_node_says_where_it_listens_and_why_only_there(stage: Stage, net: Path
     assert re.fullmatch(
         rf"three takes calls at 127\.0\.0\.1:\d+ with TLS and the keys in {net}/nodes/three; no metrics\n", safe.line()
     )
+    place = ("--set", "spread=hpmcast", "--set", "hpmcast.branching=2,3", "--set", "hpmcast.address=1.2")
+    assert ", and lives at 1.2; " in stage.run("node", "--name", "placed", "--bind", HERE, *place).line()
 
 
 def test_a_node_serves_its_numbers_and_its_health(pair: tuple[Daemon, Daemon]) -> None:

@@ -15,6 +15,7 @@ from gossamer.cli.config import SETTINGS, granting, settings_of
 from gossamer.core.errors import Misuse
 from gossamer.live.config import Config, load
 from gossamer.live.daemon import Daemon, check_distinct, run, serve
+from gossamer.protocols.hpmcast.addresses import written
 
 LEVELS = ("debug", "info", "warning", "error")
 OF_ONE_NODE = ("name", "bind", "keys", "spool.folder")
@@ -94,8 +95,15 @@ def tell_ready(daemons: Sequence[Daemon], as_json: bool) -> None:
         safety = f"with TLS and the keys in {keys}" if keys else (
             "without keys, so for this machine only (whoever connects is believed)"
         )  # fmt: skip
-        click.echo(f"{name} takes calls at {address} {safety}; {f'numbers at {metrics}' if metrics else 'no metrics'}")
+        numbers = f"numbers at {metrics}" if metrics else "no metrics"
+        click.echo(f"{name} takes calls at {address} {safety}{place_of(each)}; {numbers}")
     sys.stdout.flush()
+
+
+def place_of(daemon: Daemon) -> str:
+    """Where it lives in a hierarchy, if there is one."""
+    address = daemon.node.station.design.address
+    return f", and lives at {written(address)}" if address else ""
 
 
 def page_of(daemon: Daemon) -> str | None:

@@ -57,8 +57,12 @@ class HpmcastConfig(Params, frozen=True, kw_only=True):
         try:
             place = of_node(logical, endpoint, self.branching, self.first_port)
         except Misuse as wrong:
-            said = "the granted address" if granted and not self.address else "hpmcast.address"
-            raise Misuse(f"{said}: {wrong}") from None
+            if self.address or not granted:
+                raise Misuse(f"hpmcast.address: {wrong}") from None
+            raise Misuse(
+                f"hpmcast.branching has addresses like {shape_of(self.branching)}, and this node was granted "
+                f"{logical}: make it that of the network, or have another granted with gossamer keys grant --address"
+            ) from None
         if granted and place != granted:
             raise Misuse(
                 f"hpmcast.address is {self.address}, but this node was granted {written(granted)}: leave it out, "
