@@ -1,13 +1,16 @@
 """Experiment files: how they are found and read, and what every one of them says whatever it is about."""
 
+import math
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.reading import convert
@@ -70,6 +73,24 @@ def only_tables(raw: Mapping[str, Any], known: Iterable[str]) -> None:
     for name in raw:
         if name not in names:
             raise Misuse(f"there is no table [{name}]; a file has {', '.join(names)}")
+
+
+def check_finite(name: str, each: Struct) -> None:
+    """TOML has words for what is no number and for what has no end."""
+    for key, value in asdict(each).items():
+        if isinstance(value, float) and not math.isfinite(value):
+            raise Misuse(f"{name}.{key} must be a number, not {value}")
+
+
+@contextmanager
+def placed(tables: Mapping[str, type[Struct]]) -> Iterator[None]:
+    """A complaint about a field gets the table it stands in before it."""
+    try:
+        yield
+    except Misuse as wrong:
+        word = str(wrong).partition(" ")[0]
+        where = next((f"{name}." for name, kind in tables.items() if word in kind.__struct_fields__), "")
+        raise Misuse(f"{where}{wrong}") from None
 
 
 def probability(name: str, value: float) -> None:

@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import convert
 from gossamer.lab.rows import Measure
-from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables
+from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables, placed
 from gossamer.lab.studies.comparison.metrics import METRICS
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.sim.compared import LEVELS_SHOWN, Comparison, Design, Links, Workload
@@ -65,9 +65,5 @@ def _read(name: str, said: Any, kind: type[Struct]) -> Struct:
     """hpmcast's parameters start from those of live nodes, and complaints of them do not name their table."""
     if kind is Params and isinstance(said, Mapping):
         said = {**asdict(Params.live()), **said}
-    try:
+    with placed({name: kind}):
         return convert(said, kind, name)
-    except Misuse as wrong:
-        sentence = str(wrong)
-        placed = sentence.partition(" ")[0] in kind.__struct_fields__
-        raise Misuse(f"{name}.{sentence}" if placed else sentence) from None

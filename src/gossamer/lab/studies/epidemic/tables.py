@@ -2,18 +2,17 @@
 
 The tables say what `EpidemicSetting` and the parameters of recovery say; times of people are in seconds."""
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
 from gossamer.core.reading import convert
 from gossamer.lab.rows import Measure
-from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables
+from gossamer.lab.spec import FigureSpec, Head, check_finite, figures_of, only_tables, placed
 from gossamer.protocols.recovery.params import TIME_US_MAX, Eviction, Method, Params
 from gossamer.protocols.recovery.setting import EpidemicSetting, Shape
 
@@ -121,7 +120,7 @@ class Epidemic(Struct, frozen=True, tag="epidemic"):
             raise Misuse('experiment.engine: recovery is studied with "kernel" or "machine"')
         parts: dict[str, Any] = {name: convert(raw[name], kind, name) for name, kind in TABLES.items() if name in raw}
         for name, each in parts.items():
-            _check_finite(name, each)
+            check_finite(name, each)
         spec = cls(experiment=head, figures=figures_of(raw), **parts)
         _check_size(spec.setting())
         return spec
@@ -134,16 +133,14 @@ class Epidemic(Struct, frozen=True, tag="epidemic"):
 
     def setting(self) -> EpidemicSetting:
         """The experiment as the engines see it."""
-        try:
-            said = {name: value for each in (self.network, self.workload, self.time) for name, value in _fields(each)}
+        with placed(TABLES):
+            said = asdict(self.network) | asdict(self.workload) | asdict(self.time)
             return EpidemicSetting(**said, recovery=self.params())
-        except Misuse as wrong:
-            raise Misuse(_placed(str(wrong))) from None
 
     def params(self) -> Params:
-        said = dict(_fields(self.recovery))
+        said = asdict(self.recovery)
         times = {f"{name}_us": _in_us(f"recovery.{name}_s", said.pop(f"{name}_s")) for name in ("interval", "expiry")}
-        return msgspec.structs.replace(Params.paper(), **said, **times)
+        return replace(Params.paper(), **said, **times)
 
 
 TABLES: dict[str, type[Struct]] = {
@@ -154,30 +151,13 @@ TABLES: dict[str, type[Struct]] = {
 }
 
 
-def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
-    return msgspec.structs.asdict(each).items()
-
-
 def _in_us(name: str, seconds: float) -> int:
     if not 1 <= seconds * SECOND_US <= TIME_US_MAX:
         raise Misuse(f"{name} must be more than 0 seconds and less than {TIME_US_MAX // SECOND_US:,}, not {seconds}")
     return round(seconds * SECOND_US)
 
 
-def _check_finite(name: str, each: Struct) -> None:
-    """TOML has words for what is no number and for what has no end."""
-    for key, value in _fields(each):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Misuse(f"{name}.{key} must be a number, not {value}")
-
-
 def _check_size(setting: EpidemicSetting) -> None:
     events = setting.dispatchers * setting.rate * setting.seconds
     if events > EVENTS_MAX:
         raise Misuse(f"a run would publish about {events:,.0f} events, {EVENTS_MAX:,} is the most: lower workload.rate")
-
-
-def _placed(sentence: str) -> str:
-    """A complaint about a field, with the table it stands in."""
-    word = sentence.partition(" ")[0]
-    return next((f"{name}.{sentence}" for name, kind in TABLES.items() if word in kind.__struct_fields__), sentence)

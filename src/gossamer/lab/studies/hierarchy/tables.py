@@ -3,16 +3,16 @@
 The tables say what `HierarchySetting` and `Params` of hpmcast say."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
-import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import convert, kind_of, table
 from gossamer.lab.rows import Measure
-from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables
+from gossamer.lab.spec import FigureSpec, Head, check_finite, figures_of, only_tables, placed
 from gossamer.lab.studies.hierarchy.metrics import METRICS
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.setting import HierarchySetting
@@ -82,16 +82,14 @@ class Hierarchies(Struct, frozen=True, tag="hierarchy"):
             raise Misuse('experiment.engine: hpmcast is studied with "kernel" or "machine"')
         if "hierarchy" in raw:
             _check_branching(table(raw["hierarchy"], "hierarchy"))
-        try:
+        with placed(TABLES):
             parts: dict[str, Any] = {
                 name: convert(raw[name], kind, name) for name, kind in TABLES.items() if name in raw
             }
             for name, each in parts.items():
-                _check_finite(name, each)
+                check_finite(name, each)
             spec = cls(experiment=head, figures=figures_of(raw), **parts)
             spec.setting()
-        except Misuse as wrong:
-            raise Misuse(_placed(str(wrong))) from None
         _check_size(spec)
         return spec
 
@@ -103,7 +101,7 @@ class Hierarchies(Struct, frozen=True, tag="hierarchy"):
 
     def setting(self) -> HierarchySetting:
         """The experiment as the engines see it."""
-        said = {name: value for each in (self.workload, self.network) for name, value in _fields(each)}
+        said = asdict(self.workload) | asdict(self.network)
         place, branching = self.hierarchy, self.hierarchy.branching
         said |= {"populated": place.populated, "addresses": place.addresses, "params": self.params}
         return HierarchySetting.regular(branching, place.levels, **said)
@@ -117,10 +115,6 @@ TABLES: dict[str, type[Struct]] = {
 }
 
 
-def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
-    return msgspec.structs.asdict(each).items()
-
-
 def _check_branching(said: Mapping[str, Any]) -> None:
     """Before a struct is made of it: a number too large for one would be told in another's words."""
     branching = said.get("branching", 1)
@@ -132,21 +126,8 @@ def _check_branching(said: Mapping[str, Any]) -> None:
         )
 
 
-def _check_finite(name: str, each: Struct) -> None:
-    """TOML has words for what is no number and for what has no end."""
-    for key, value in _fields(each):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Misuse(f"{name}.{key} must be a number, not {value}")
-
-
 def _check_size(spec: Hierarchies) -> None:
     most = MACHINES_MAX if spec.experiment.engine == "machine" else PARTICIPANTS_MAX
     if spec.hierarchy.participants() > most:
         there = f"{spec.hierarchy.participants():,}"
         raise Misuse(f'experiment.engine "{spec.experiment.engine}" is for at most {most:,} participants, not {there}')
-
-
-def _placed(sentence: str) -> str:
-    """A complaint about a field, with the table it stands in."""
-    word = sentence.partition(" ")[0]
-    return next((f"{name}.{sentence}" for name, kind in TABLES.items() if word in kind.__struct_fields__), sentence)

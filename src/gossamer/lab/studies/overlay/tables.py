@@ -2,18 +2,16 @@
 
 The tables say what `Workload`, `Params` and `Churn` of SpiderCast say; what needs NumPy is made when asked."""
 
-import math
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-import msgspec
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import convert, kind_of, table
 from gossamer.lab.rows import Measure
-from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables
+from gossamer.lab.spec import FigureSpec, Head, check_finite, figures_of, only_tables, placed
 from gossamer.lab.studies.overlay.metrics import METRICS
 from gossamer.protocols.spidercast.params import Params, Selection
 
@@ -44,7 +42,7 @@ class WorkloadSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
         """As the generator takes it, checked by it."""
         from gossamer.protocols.spidercast.workload import Workload
 
-        return convert({name: value for name, value in _fields(self) if name != "file"}, Workload, "workload")
+        return convert({name: value for name, value in asdict(self).items() if name != "file"}, Workload, "workload")
 
     def interests(self, seed: int) -> "Interests":
         """Who is interested in what. A file says the same to every seed."""
@@ -83,7 +81,7 @@ class ParamsSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     quarantine: int = 8
 
     def made(self) -> Params:
-        return msgspec.structs.replace(Params.paper(), **dict(_fields(self)))
+        return replace(Params.paper(), **asdict(self))
 
 
 class ChurnSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -99,7 +97,7 @@ class ChurnSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def made(self) -> "Churn":
         from gossamer.protocols.spidercast.churn import Churn
 
-        return Churn(**dict(_fields(self)))
+        return Churn(**asdict(self))
 
 
 class MeasureSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -154,18 +152,14 @@ class Overlays(Struct, frozen=True, tag="overlay"):
         return f"{self.workload.size()[0]:,} nodes"
 
 
-def _fields(each: Struct) -> Iterable[tuple[str, Any]]:
-    return msgspec.structs.asdict(each).items()
-
-
 def workload_of(said: Mapping[str, Any]) -> WorkloadSpec:
     if isinstance(each := said.get("subscriptions"), int) and not isinstance(each, bool):
         said = {**said, "subscriptions": [each, each]}
     spec = convert(said, WorkloadSpec, "workload")
-    _check_finite("workload", spec)
+    check_finite("workload", spec)
     if spec.file is not None and (more := [name for name in said if name != "file"]):
         raise Misuse(f"workload.file says who is interested in what: leave out workload.{more[0]}")
-    with _placed("workload", WorkloadSpec):
+    with placed({"workload": WorkloadSpec}):
         spec.size() if spec.file is not None else spec.drawn()
     return spec
 
@@ -177,7 +171,7 @@ def params_of(said: Mapping[str, Any]) -> ParamsSpec:
             f'params.view must be "full", a share of all nodes such as 0.05, or so many nodes, not {kind_of(view)}'
         )
     spec = convert(said, ParamsSpec, "params")
-    with _placed("params", ParamsSpec):
+    with placed({"params": ParamsSpec}):
         spec.made()
     if spec.selection != "ring" and spec.greedy + spec.random == 0 and not spec.adaptive:
         raise Misuse("params.greedy and params.random are both 0: there would be no links")
@@ -186,8 +180,8 @@ def params_of(said: Mapping[str, Any]) -> ParamsSpec:
 
 def _churn(said: Any) -> ChurnSpec:
     spec = convert(said, ChurnSpec, "churn")
-    _check_finite("churn", spec)
-    for name, value in _fields(spec):
+    check_finite("churn", spec)
+    for name, value in asdict(spec).items():
         if value is not None and value <= 0 and name != "young_s":
             raise Misuse(f"churn.{name} must be more than 0 seconds, not {value}")
     if spec.young_s < 0:
@@ -196,16 +190,9 @@ def _churn(said: Any) -> ChurnSpec:
         raise Misuse(
             f"churn.snapshot_every_s must be at most churn.seconds, and make at most {SNAPSHOTS_MAX:,} of them"
         )
-    with _placed("churn", ChurnSpec):
+    with placed({"churn": ChurnSpec}):
         spec.made()
     return spec
-
-
-def _check_finite(name: str, each: Struct) -> None:
-    """TOML has words for what is no number and for what has no end."""
-    for key, value in _fields(each):
-        if isinstance(value, float) and not math.isfinite(value):
-            raise Misuse(f"{name}.{key} must be a number, not {value}")
 
 
 def _check_whole(spec: Overlays) -> None:
@@ -231,13 +218,3 @@ def _check_churn(spec: Overlays) -> None:
         raise Misuse('[churn] is for neighbours that are chosen: params.selection = "ring" keeps none')
     if spec.params.rendezvous:
         raise Misuse("[churn] is for neighbours out of views: leave out params.rendezvous")
-
-
-@contextmanager
-def _placed(name: str, kind: type[Struct]) -> Iterator[None]:
-    """A complaint about a field gets the table it stands in before it."""
-    try:
-        yield
-    except Misuse as wrong:
-        known = str(wrong).partition(" ")[0] in kind.__struct_fields__
-        raise Misuse(f"{name}.{wrong}" if known else str(wrong)) from None
