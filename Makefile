@@ -24,8 +24,9 @@ demo: setup   ## 30 processes on this machine, a fifth of them killed, audited o
 check: setup   ## formatting, lint, types
 	@$(BIN)/ruff format --check --quiet src tests benchmarks && $(BIN)/ruff check --quiet src tests benchmarks && $(BIN)/mypy --no-error-summary
 
+# Three workers for two cores: many tests wait for timers and other processes more than they compute.
 test: check   ## everything that can be wrong, but for the long runs
-	@$(BIN)/python -m pytest -q -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest -q -n 3 --dist loadgroup
 
 slow: setup   ## the long runs: clusters, 10^8 processes, soak
 	@$(BIN)/python -m pytest -q -m slow
