@@ -195,7 +195,7 @@ def test_with_keys_events_travel_over_tls_between_nodes_and_clients(
     one, two = safe_pair
     one.publish(".soccer.italy", "goal", "--keys", net / "nodes" / "one")
     one.publish(".soccer.italy", "goal", "--keys", net / "nodes" / "three")
-    assert two.payloads(".soccer", 2, "--keys", net / "nodes" / "two") == ["goal", "goal"]
+    assert two.payloads(".soccer.italy", 2, "--keys", net / "nodes" / "two") == ["goal", "goal"]
 
 
 def test_a_guest_that_may_only_publish_hands_its_events_over(safe_pair: tuple[Daemon, Daemon], net: Path) -> None:
