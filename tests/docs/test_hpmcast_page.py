@@ -3,19 +3,18 @@
 import re
 from collections.abc import Iterator
 from functools import cache
-from math import sqrt
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 
 import pytest
 
+from gossamer.core.intervals import half_width
 from gossamer.lab.grid import points
 from gossamer.lab.spec import read
 from gossamer.lab.trial import run_trials
 from gossamer.protocols.hpmcast import theory
 from gossamer.protocols.hpmcast.shape import Shape
 
-Z95 = 1.959963984540054
 PAGE = (Path(__file__).parents[2] / "docs" / "protocols" / "hpmcast.md").read_text()
 
 
@@ -34,7 +33,7 @@ def measured(experiment: str, interest: float, by: str, value: str) -> dict[str,
     found: dict[str, list[float]] = {}
     for row in run_trials(point, range(point.spec.experiment.runs), experiment):
         found.setdefault(row.metric, []).append(row.value)
-    return {name: (fmean(values), Z95 * stdev(values) / sqrt(len(values))) for name, values in found.items()}
+    return {name: (fmean(values), half_width(values)) for name, values in found.items()}
 
 
 def share(found: tuple[float, float]) -> str:

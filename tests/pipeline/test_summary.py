@@ -11,6 +11,7 @@ pytest.importorskip("pyspark")
 
 import numpy as np
 
+from gossamer.core.intervals import half_width
 from gossamer.lab.book import Line
 from gossamer.lab.rows import Outcome
 from gossamer.lab.studies.communities.tables import BY_COMMUNITY, OVERALL
@@ -158,15 +159,16 @@ def measured(spark: "SparkSession", values: dict[str, list[float]]) -> "DataFram
     return spark.createDataFrame(rows, "id string, group string, metric string, value double")
 
 
-def test_a_count_has_a_normal_interval_and_exact_percentiles(spark: "SparkSession") -> None:
-    values = [float(value) for value in random.Random(1).choices(range(1000), k=137)]
+@pytest.mark.parametrize("runs", [2, 5, 31, 32, 137])
+def test_a_count_has_students_interval_and_exact_percentiles(spark: "SparkSession", runs: int) -> None:
+    values = [float(value) for value in random.Random(1).choices(range(1000), k=runs)]
     (row,) = summary.summarised(measured(spark, {"sent_intra": values})).collect()
     assert (row["id"], row["group"], row["metric"]) == ("p", ".d", "sent_intra")
     assert row["mean"] == pytest.approx(np.mean(values), rel=1e-12)
-    assert row["ci95"] == pytest.approx(1.959963984540054 * np.std(values, ddof=1) / np.sqrt(137), rel=1e-12)
+    assert row["ci95"] == pytest.approx(half_width(values), rel=1e-12)
     assert row["p50"] == np.percentile(values, 50)
     assert row["p99"] == pytest.approx(np.percentile(values, 99), rel=1e-15)
-    assert (row["max"], row["runs"]) == (max(values), 137)
+    assert (row["max"], row["runs"]) == (max(values), runs)
 
 
 def test_a_share_of_runs_has_wilsons_interval(spark: "SparkSession") -> None:

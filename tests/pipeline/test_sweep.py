@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from gossamer.core.errors import Misuse, TransportDown
+from gossamer.core.intervals import Z95, half_width
 from gossamer.lab import trial
 from gossamer.lab.book import Line
 from gossamer.lab.grid import Point
@@ -24,7 +25,7 @@ from gossamer.lab.rows import Outcome
 from gossamer.lab.trial import point_id, run_trials
 from gossamer.pipeline import sweep
 from gossamer.pipeline.background import in_background
-from gossamer.pipeline.summary import Z95, summarise
+from gossamer.pipeline.summary import summarise
 from pipeline.processes import run
 from pipeline.rows import SOURCE, failed, outcome, small
 
@@ -270,7 +271,7 @@ def assert_same(lines: list[Line], values: dict[tuple[str, str], list[float]]) -
     for line in lines:
         several = values[line.group, line.metric]
         n, mean = len(several), statistics.fmean(several)
-        ci95 = Z95 * statistics.stdev(several) / n**0.5
+        ci95 = half_width(several)
         if line.metric in ("reliability", "climbed", "crossed"):
             ci95 = Z95 * (mean * (1 - mean) / n + Z95**2 / (4 * n * n)) ** 0.5 / (1 + Z95**2 / n)
         expected = (mean, ci95, *np.percentile(several, [50, 99]), max(several))

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from gossamer.core.intervals import t95
 from gossamer.fast.compile import compiled
 
 SHARING = "gossamer.protocols.spidercast.sharing"
@@ -19,7 +20,6 @@ EXACT_UP_TO = 10_000
 "Nodes. Diameters of more are lower bounds, and tdi is that of a sample."
 SAMPLE = 500
 "Nodes whose top-d-intersections stand for those of all where there are too many."
-Z95 = 1.959963984540054
 
 
 class Graphs(NamedTuple):
@@ -160,7 +160,7 @@ def degrees(nodes: int, links: Any) -> Degrees:
     each = degree_of_each(nodes, links)
     if not nodes:
         return Degrees(0.0, 0.0, 0, each)
-    ci95 = Z95 * float(each.std(ddof=1)) / math.sqrt(nodes) if nodes > 1 else 0.0
+    ci95 = t95(nodes) * float(each.std(ddof=1)) / math.sqrt(nodes) if nodes > 1 else 0.0
     return Degrees(float(each.mean()), ci95, int(each.max()), np.bincount(each))
 
 
@@ -247,5 +247,5 @@ def tdi(
     each, best = np.empty(len(asked)), np.empty(min(depth, len(nodes) - 1))
     shared = np.zeros(len(sizes), np.int32)
     compiled(LIKENESS)(starts, topics, firsts, members, asked, shared, best, each)
-    ci95 = Z95 * float(each.std(ddof=1)) / math.sqrt(len(each)) if sampled else 0.0
+    ci95 = t95(len(each)) * float(each.std(ddof=1)) / math.sqrt(len(each)) if sampled else 0.0
     return Intersection(float(each.mean()), ci95, sampled)

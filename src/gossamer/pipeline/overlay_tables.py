@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 
 from gossamer.fast.measures import explore, overlay_graph
 from gossamer.pipeline.desk import Desk
-from gossamer.pipeline.summary import Z95
+from gossamer.pipeline.summary import students
 
 WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 "Names that are numbers: if all are, 10 comes after 9. `01` is a word."
@@ -71,8 +71,7 @@ COUNTED = ("topics", "degree", "greedy", "random")
 
 
 def degree_statistics(degrees: DataFrame) -> Degrees:
-    deviation = F.coalesce(F.stddev_samp("degree"), F.lit(0.0))
-    ci95 = F.lit(Z95) * deviation / F.sqrt(F.count("*"))
+    ci95 = students(F.stddev_samp("degree"), F.count("*"))
     said = degrees.agg(F.count("*"), F.avg("degree"), ci95, F.max("degree")).first()
     nodes, mean, half, most = said or (0, None, None, None)
     return Degrees(nodes, mean or 0.0, half or 0.0, most or 0)
@@ -85,7 +84,7 @@ def degree_histogram(degrees: DataFrame) -> DataFrame:
 
 def degree_by_topics(degrees: DataFrame) -> DataFrame:
     """The mean degree of nodes that want so many topics."""
-    ci95 = F.lit(Z95) * F.coalesce(F.stddev_samp("degree"), F.lit(0.0)) / F.sqrt(F.count("*"))
+    ci95 = students(F.stddev_samp("degree"), F.count("*"))
     return degrees.groupBy("topics").agg(
         F.count("*").alias("nodes"), F.avg("degree").alias("degree_mean"), ci95.alias("degree_ci95")
     )

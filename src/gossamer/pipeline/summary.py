@@ -11,13 +11,13 @@ from msgspec import Struct
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from gossamer.core.intervals import T95, Z95, t95_of_many
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.trial import point_id
 from gossamer.pipeline.schemas import spark_schema
 
-Z95 = 1.959963984540054
 SHARES = ("reliability", "climbed", "crossed")
 "Metrics that are 0 or 1 in a run: their interval is Wilson's, which is honest near 0 and 1."
 
@@ -112,10 +112,17 @@ def melted(rows: DataFrame, values: dict[str, Column], group: Column) -> DataFra
 
 def half_width(metric: Column, mean: Column, deviation: Column, runs: Column) -> Column:
     """Half of the 95 % confidence interval of the mean."""
-    normal = F.lit(Z95) * deviation / F.sqrt(runs)
     spread = mean * (1 - mean) / runs + Z95**2 / (4 * runs * runs)
     wilson = F.lit(Z95) * F.sqrt(F.greatest(spread, F.lit(0.0))) / (1 + Z95**2 / runs)
-    return F.when(metric.isin(*SHARES), wilson).otherwise(F.coalesce(F.nanvl(normal, F.lit(None)), F.lit(0.0)))
+    return F.when(metric.isin(*SHARES), wilson).otherwise(students(deviation, runs))
+
+
+def students(deviation: Column, values: Column) -> Column:
+    """Student's interval, for what may have any value; 0 if there is one value only."""
+    table = F.array(*map(F.lit, T95))
+    few = F.element_at(table, F.greatest(values - 1, F.lit(1)).cast("int"))
+    t95 = F.when(values <= len(T95) + 1, few).otherwise(t95_of_many(values.cast("double")))
+    return F.coalesce(F.nanvl(t95 * deviation / F.sqrt(values), F.lit(None)), F.lit(0.0))
 
 
 def averaged_per_run(measures: DataFrame) -> DataFrame:
