@@ -69,7 +69,7 @@ def guarantee(book: Book) -> Claim:
         f"{measured_share(gossip)} delivered, on a tree {measured_share(tree)}", gossip.mean < 1 <= tree.mean,
         "Without loss and crashes some delivery must be missing in some run, and none on the tree. Here few want an "
         "event, where rounds of gossip are at their worst; told at once, as live nodes do with small audiences, "
-        f"{measured_share(live)} get it (`direct` and `lan`, not in the paper).", gossip,
+        f"{measured_share(live)} get it (direct and lan, not in the paper).", gossip,
     )  # fmt: skip
 
 

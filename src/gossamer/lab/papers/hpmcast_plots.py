@@ -121,7 +121,7 @@ def repair(book: Book) -> Part:
     )
     return Part(
         "Telling a few at once, instead of adding others",
-        "Beyond the paper, p1 = 0.01. D adds uninterested participants until gossip works. With `direct`, whoever has "
+        "Beyond the paper, p1 = 0.01. D adds uninterested participants until gossip works. With direct, whoever has "
         "matched a view and finds that few want the event tells these at once: gossip is no good for a few, and a view "
         "that was matched names them. Under loss it repeats until the chance that all copies are lost is 1 % or less. "
         + verdict_on_repair(book),
