@@ -9,6 +9,7 @@ import pytest
 from gossamer.lab.book import Book
 from gossamer.lab.papers import hpmcast_analysis as analysis
 from gossamer.lab.papers import hpmcast_costs as costs
+from gossamer.lab.papers import hpmcast_filters as filters
 from gossamer.lab.papers import hpmcast_plots as plots
 from gossamer.lab.papers import hpmcast_reached as reached
 from gossamer.protocols.hpmcast import shape
@@ -36,9 +37,15 @@ def test_the_rule_of_every_claim_is_on_the_page() -> None:
 
 def test_in_a_world_without_differences_only_what_claims_none_or_is_worked_out_is_reproduced() -> None:
     worked_out = {"fixed-rounds-weaken", "broadcast-identity", "updates", "mean-level-rises"}
-    worked_out |= {"group-per-subset", "starts-with-r"}
+    worked_out |= {"group-per-subset", "starts-with-r", "weaker-filters"}
     no_difference = {"markov-chain", "messages-grow-slowly", "matched-by-r", "broadcast-depth"}
     assert WORLD.reproduced(0.5) == worked_out | no_difference
+
+
+def test_weaker_filters_must_have_less_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert filters.weaker().verdict == "reproduced"
+    monkeypatch.setattr(filters, "graded", lambda grade: [filters.Graded(40.0, 0.0)] * 3)
+    assert filters.weaker().verdict == "differs"
 
 
 def test_every_section_can_be_drawn() -> None:

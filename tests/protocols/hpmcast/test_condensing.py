@@ -1,17 +1,14 @@
 """What many want, said in few words: whoever wanted an event before still does, and little else is let through."""
 
-import math
-from collections.abc import Sequence
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.core.draws import INTEREST, chance, draw, fold, upper_pick
 from gossamer.core.events import Attribute
 from gossamer.core.filters import parse
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
+from gossamer.lab.papers.hpmcast_filters import graded
 from gossamer.protocols.hpmcast.condensing import TEXT_MAX, condensed
 from gossamer.protocols.hpmcast.messages import PATTERNS_MAX
 from gossamer.protocols.hpmcast.upkeep import GRADES, Grade, Upkeep
@@ -129,42 +126,8 @@ def test_however_much_is_wanted_a_row_is_bounded(grade: Grade) -> None:
 # -- how much more is let through -------------------------------------------------------------------------------------
 
 
-def market(seed: int, participants: int) -> list[Interest]:
-    """Each wants a few of twenty symbols, above some price, of one of three topics."""
-    interests: list[Interest] = []
-    for who in range(participants):
-        key = fold(fold(seed, INTEREST), who)
-        symbols = sorted({upper_pick(draw(key, index), 20) for index in (1, 2)})
-        listed = ", ".join(f'"S{each}"' for each in symbols)
-        where = f"symbol in ({listed}) and price > {upper_pick(draw(key, 3), 90)}"
-        interests.append((Pattern(f".m{upper_pick(draw(key, 4), 3)}", parse(where).text),))
-    return interests
-
-
-def false_positives(weakest: Grade, branching: Sequence[int] = (4, 4, 4, 4), events: int = 150) -> list[float]:
-    """For each level from 2 up: of the lines that let an event pass, the share in which nobody wants it."""
-    upkeep, table = Upkeep(weakest=weakest), market(1, math.prod(branching))
-    happened: list[tuple[str, dict[str, Attribute]]] = []
-    for number in range(events):
-        key = fold(7, number)
-        symbol = f"S{upper_pick(draw(key, 1), 20)}"
-        happened.append((f".m{upper_pick(draw(key, 2), 3)}", {"symbol": symbol, "price": 100 * chance(key, 3)}))
-    truth = [[wants(each, *event) for event in happened] for each in table]
-    shares = []
-    for level in range(2, len(branching) + 1):
-        size = branching[-level + 1]
-        groups = [range(at, at + size) for at in range(0, len(table), size)]
-        table = [condensed([table[i] for i in group], upkeep.grade(level), upkeep.interest_size, TOPICS)
-                 for group in groups]  # fmt: skip
-        truth = [[any(column) for column in zip(*(truth[i] for i in group))] for group in groups]
-        passed = [[wants(each, *event) for event in happened] for each in table]
-        let, right = sum(map(sum, passed)), sum(map(sum, truth))
-        shares.append((let - right) / let)
-    return shares
-
-
 def test_the_weaker_filters_may_get_the_more_events_pass_for_nobody() -> None:
-    found = {grade: false_positives(grade) for grade in GRADES}
+    found = {grade: [each.for_nobody for each in graded(grade)] for grade in GRADES}
     exact, attribute, selective, by_type = found.values()
     assert exact[:2] == [0.0, 0.0]  # no more than a row holds
     assert exact[2] < attribute[2] < 0.25
