@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.core.events import Carried, Event
+from gossamer.core.events import HOPS_MAX, Carried, Event
 from gossamer.core.ids import EventId
 
 EVENT = Event(EventId(7, 1, 3), ".soccer.italy", b"goal", {"minute": 88, "team": "Milan"}, climb=0.5)
@@ -45,6 +45,11 @@ def test_a_hop_counts_and_leaves_event_and_route_alone() -> None:
     further = carried.hop().hop()
     assert (further.event, further.hops, further.route) == (EVENT, 2, (1, 2))
     assert carried.hops == 0
+
+
+def test_hops_are_not_counted_beyond_what_may_be_said() -> None:
+    carried = Carried(Event(EventId(1, 0, 1), ".a"), HOPS_MAX)
+    assert carried.hop() == carried
 
 
 def test_an_event_survives_the_wire() -> None:

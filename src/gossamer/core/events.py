@@ -13,8 +13,9 @@ from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic
 
 Attribute: TypeAlias = str | int | float | bool
-Hops: TypeAlias = Annotated[int, Meta(ge=0, le=2**32)]
-"Bounded where it comes in: a peer that sends the greatest number there is could not be answered with one more."
+HOPS_MAX = 2**32
+Hops: TypeAlias = Annotated[int, Meta(ge=0, le=HOPS_MAX)]
+"Bounded where it comes in, and not counted beyond: what a peer sends with the greatest number there is can go on."
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -57,4 +58,4 @@ class Carried(Struct, frozen=True, gc=False):
 
     def hop(self) -> "Carried":
         """The same events, one transmission further."""
-        return Carried(self.event, self.hops + 1, self.route, self.more)
+        return Carried(self.event, min(self.hops + 1, HOPS_MAX), self.route, self.more)
