@@ -13,6 +13,7 @@ def test_the_same_is_said_once_and_again_after_a_while(monkeypatch: pytest.Monke
     assert [said.is_new("anna", "no hello") for _ in range(3)] == [True, False, False]
     assert said.is_new("anna", "a bad frame")
     assert said.is_new("bert", "no hello")
+    assert [said.is_new("bert", f"a frame of {size} bytes") for size in (99_999, 100_000)] == [True, False]
     now_us = complaints.AGAIN_US
     assert [said.is_new("anna", "no hello") for _ in range(2)] == [True, False]
 

@@ -1,5 +1,7 @@
 """What the log has been told of a peer: one that calls again and again would fill it with the same words."""
 
+import re
+
 from gossamer.live.clock import monotonic_us
 
 AGAIN_US = 600_000_000
@@ -14,8 +16,8 @@ class Complaints:
         self.said_us: dict[tuple[str, str], int] = {}
 
     def is_new(self, who: str, what: str) -> bool:
-        """Whether this is worth a warning; from then on it has been said."""
-        now_us = monotonic_us()
+        """Whether this is worth a warning; from then on it has been said. Rubbish is the same with other numbers."""
+        now_us, what = monotonic_us(), re.sub("[0-9]+", "0", what)
         before_us = self.said_us.pop((who, what), None)
         if before_us is not None and now_us - before_us < AGAIN_US:
             self.said_us[who, what] = before_us
