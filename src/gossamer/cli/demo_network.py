@@ -167,18 +167,28 @@ class DemoNetwork:
     async def health(self) -> dict[str, dict[str, Any]]:
         """What each node's /healthz says; nothing, where it does not answer."""
         self.check_alive()
+        asked = list(self.running)
         pages = await asyncio.gather(*(fetch(each.metrics, "/healthz") for each in self.running.values()))
-        return {name: json.loads(page or b"{}") for name, page in zip(self.running, pages, strict=True)}
+        return {name: json.loads(page or b"{}") for name, page in zip(asked, pages, strict=True)}
+
+    async def deliveries(self) -> dict[str, int]:
+        """How many each node that runs has made so far."""
+        return await self.counted("gossamer_events_delivered_total")
 
     async def delivered(self) -> int:
         """Deliveries so far, at all nodes that run."""
-        return await self.total("gossamer_events_delivered_total")
+        return sum((await self.deliveries()).values())
 
     async def total(self, name: str) -> int:
         """One number of /metrics, summed over all nodes that run."""
+        return sum((await self.counted(name)).values())
+
+    async def counted(self, name: str) -> dict[str, int]:
+        """One number of /metrics, of each node that runs."""
         self.check_alive()
+        asked = list(self.running)
         pages = await asyncio.gather(*(fetch(each.metrics, "/metrics") for each in self.running.values()))
-        return sum(sample(page, name) for page in pages)
+        return {node: sample(page, name) for node, page in zip(asked, pages, strict=True)}
 
 
 async def together(work: Iterable[Awaitable[None]]) -> None:
