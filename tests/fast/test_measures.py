@@ -85,19 +85,24 @@ def test_a_bound_is_labelled_and_never_above_the_diameter(overlay: tuple[Interes
     assert list(bound.components_by_topic) == list(exact.components_by_topic)
 
 
+def diameter(nodes: int, links: Links, exact_up_to: int = measures.EXACT_UP_TO) -> tuple[int, bool]:
+    found = measures.explore(measures.overlay_graph(nodes, pairs(links)), exact_up_to)
+    return int(found.diameters[0]), bool(found.exact[0])
+
+
 def test_sweeps_find_the_ends_of_a_path_and_of_a_tree() -> None:
     path = [(node, node + 1) for node in range(299)]
-    assert measures.overlay_diameter(300, pairs(path), exact_up_to=100) == (299, False)
-    assert measures.overlay_diameter(300, pairs(path)) == (299, True)
+    assert diameter(300, path, exact_up_to=100) == (299, False)
+    assert diameter(300, path) == (299, True)
     tree = [((node - 1) // 2, node) for node in range(1, 1023)]
-    assert measures.overlay_diameter(1023, pairs(tree), exact_up_to=100) == (18, False)
+    assert diameter(1023, tree, exact_up_to=100) == (18, False)
 
 
 def test_more_sources_than_a_word_has_bits_are_all_asked() -> None:
     ring = [(node, (node + 1) % 201) for node in range(201)]
     chord = [*ring, (0, 100)]
     expected = plainly(range(201), chord)[2]
-    assert measures.overlay_diameter(201, pairs(chord)) == (expected, True)
+    assert diameter(201, chord) == (expected, True)
 
 
 @given(overlays(), st.integers(1, 16))
@@ -153,9 +158,7 @@ def test_nobody_at_all_measures_nothing() -> None:
     assert (found.nodes, found.degree_max, found.components, found.diameter_overlay) == (0, 0, 0, 0)
 
 
-def test_each_measure_can_be_had_alone() -> None:
+def test_components_can_be_had_alone() -> None:
     interests: Interests = [{0, 1}, {0}, {1}, {0, 1}]
     links = [(0, 1), (1, 3)]
     assert list(measures.components(*arrays(interests), 3, pairs(links))) == [1, 3, 0]
-    diameters, exact = measures.topic_diameters(*arrays(interests), 3, pairs(links))
-    assert (list(diameters), list(exact)) == ([2, 0, 0], [True] * 3)

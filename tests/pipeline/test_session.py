@@ -6,10 +6,7 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 import zipfile
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
@@ -18,8 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 pytest.importorskip("pyspark")
-
-from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline import session
@@ -82,11 +77,6 @@ def run(script: str, scratch: Path) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(command, cwd=elsewhere, env=env, capture_output=True, text=True)
 
 
-def soon(condition: Callable[[], bool]) -> bool:
-    """Whether it comes true within some 30 s: what Spark tells about jobs arrives a moment later."""
-    return any(condition() or threading.Event().wait(0.02) for _ in range(1500))
-
-
 def test_a_callers_session_is_used_and_never_stopped(spark: "SparkSession") -> None:
     with session.spark_session("local[7]") as used:
         assert used.sparkContext is spark.sparkContext
@@ -104,30 +94,6 @@ def test_the_callers_settings_win_over_ours(spark: "SparkSession") -> None:
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.sparkContext.uiWebUrl is None
-
-
-def test_progress_is_told_in_tasks(spark: "SparkSession") -> None:
-    context = spark.sparkContext
-    context.setJobGroup("counted", "four tasks")
-    context.parallelize(range(8), 4).count()
-    context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]  # how one leaves a group
-    assert soon(lambda: session.done_tasks(context, "counted") == (4, 4))
-    assert session.done_tasks(context, "unheard of") == (0, 0)
-
-
-def test_a_cancelled_group_fails_where_it_is_waited_for(spark: "SparkSession") -> None:
-    context = spark.sparkContext
-
-    def wait_for_ever() -> None:
-        context.setJobGroup("endless", "two tasks", interruptOnCancel=True)
-        context.parallelize(range(2), 2).foreach(lambda _: time.sleep(60))
-
-    with ThreadPoolExecutor(1) as pool:
-        waiting = pool.submit(wait_for_ever)
-        assert soon(lambda: session.done_tasks(context, "endless") == (0, 2))
-        session.cancel(context, "endless")
-        with pytest.raises(Py4JJavaError, match="cancelled"):
-            waiting.result(timeout=60)
 
 
 @pytest.mark.parametrize("master", ["sc://host", "mesos://host:1", "localhost", "local-cluster", ""])

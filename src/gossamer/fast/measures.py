@@ -169,20 +169,6 @@ def components(starts: Any, topics: Any, topic_count: int, links: Any) -> Any:
     return explore(topic_graphs(starts, topics, topic_count, links), -1).components
 
 
-def topic_diameters(
-    starts: Any, topics: Any, topic_count: int, links: Any, exact_up_to: int = EXACT_UP_TO
-) -> tuple[Any, Any]:
-    """The diameter of each topic's own graph, and whether it is exact."""
-    found = explore(topic_graphs(starts, topics, topic_count, links), exact_up_to)
-    return found.diameters, found.exact
-
-
-def overlay_diameter(nodes: int, links: Any, exact_up_to: int = EXACT_UP_TO) -> tuple[int, bool]:
-    """The diameter of the overlay as one graph, and whether it is exact."""
-    found = explore(overlay_graph(nodes, links), exact_up_to)
-    return int(found.diameters[0]), bool(found.exact[0])
-
-
 def topic_graphs(starts: Any, topics: Any, topic_count: int, links: Any) -> Graphs:
     """For each topic the graph of its subscribers and the links between them."""
     order = np.argsort(topics, kind="stable")

@@ -186,17 +186,3 @@ def zip_package(package: Path, folder: Path) -> Path:
             if "__pycache__" not in path.parts:
                 archive.write(path, path.relative_to(package.parent))
     return target
-
-
-def done_tasks(context: SparkContext, group: str) -> tuple[int, int]:
-    """Tasks done, and tasks known so far, of a group's jobs; from any thread. Skipped stages are never done."""
-    tracker = context.statusTracker()
-    jobs = filter(None, map(tracker.getJobInfo, tracker.getJobIdsForGroup(group)))
-    stages = [stage for job in jobs for stage in map(tracker.getStageInfo, job.stageIds) if stage is not None]
-    return sum(stage.numCompletedTasks for stage in stages), sum(stage.numTasks for stage in stages)
-
-
-def cancel(context: SparkContext, group: str) -> None:
-    """End the jobs of a group, from any thread. The thread that waits for them gets Spark's exception; let that not be
-    the main one, as py4j answers Ctrl-C in the middle of a call with a traceback on the terminal."""
-    context.cancelJobGroup(group)
