@@ -73,21 +73,23 @@ class Client:
             made.append(Link(self, channel, dialed=True))
             return made[0]
 
+        greeted = False
         try:
             async with asyncio.timeout(self.handshake_s):
                 await self.transport.dial(self.address, answer)
                 self.answered = True
                 greeted = await made[0].up
         except TimeoutError:
-            greeted = False
+            pass
         except TransportDown as wrong:
             self.answered = isinstance(wrong.__cause__, ssl.SSLError | ConnectionResetError)
             if self.answered:
                 raise TransportDown(f"the node at {self.address} has no keys, or does not take ours") from wrong
             raise
-        if not greeted:
-            if made:
+        finally:
+            if made and not greeted:  # also when whoever attaches is told to stop
                 made[0].channel.abort()
+        if not greeted:
             why = f": {self.problem}" if self.problem else ""
             unexplained = self.problem in ("", "closed") and not self.trust.contexts()
             keys = " (if its network has keys, attach with yours)" if unexplained else ""
