@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from msgspec import Struct
 
 from benchmarks.bench import Bar
-from benchmarks.live.systems import GOSSAMER, PLAIN, UNSPOOLED
+from benchmarks.live.systems import GOSSAMER, PLAIN, TRACED, UNSPOOLED
 from benchmarks.measure import Span, ratio, span
 
 BAR_SIZE = 64
@@ -15,6 +15,7 @@ BAR_SUBSCRIBERS = 8
 BAR_RIVAL = "nats"
 COPY_US = 4.0
 RIVAL_TIMES = 5.0
+TRACED_TIMES = 1.1
 
 
 class Wanted(Struct, frozen=True):
@@ -153,10 +154,11 @@ def failures(measured: Iterable[Measured]) -> list[str]:
 
 
 def ratios(found: Sequence[Cell]) -> Iterator[Ratio]:
-    """Every variant of Gossamer over everybody else, case by case."""
+    """Every variant of Gossamer over everybody else, and with traces over without, case by case."""
     for ours, other in itertools.product(found, found):
         same = (ours.size, ours.subscribers) == (other.size, other.subscribers)
-        if not same or not is_ours(ours.system) or is_ours(other.system):
+        traces = (ours.system, other.system) == (TRACED, GOSSAMER)
+        if not same or not is_ours(ours.system) or (is_ours(other.system) and not traces):
             continue
         if both := sorted(ours.turns.keys() & other.turns.keys()):
             times = ratio([ours.turns[turn] for turn in both], [other.turns[turn] for turn in both])
@@ -168,18 +170,21 @@ def is_ours(system: str) -> bool:
 
 
 def bars(found: Sequence[Cell], compared: Sequence[Ratio]) -> Iterator[Bar]:
-    """With keys and signatures, batches forming: with the spool, and without."""
+    """With keys and signatures, batches forming: with the spool, and without. And what traces add."""
     case = f"{BAR_SIZE} B to {BAR_SUBSCRIBERS} subscribers"
+    beside = {
+        (each.system, each.other): each.times
+        for each in compared
+        if (each.size, each.subscribers) == (BAR_SIZE, BAR_SUBSCRIBERS)
+    }
     for name in (GOSSAMER, UNSPOOLED, PLAIN):
         here = [(name, BAR_SIZE, BAR_SUBSCRIBERS)]
         copy = [each.cpu_us_per_copy for each in found if (each.system, each.size, each.subscribers) in here]
-        beside = [
-            each.times
-            for each in compared
-            if (each.system, each.size, each.subscribers) in here and each.other == BAR_RIVAL
-        ]
         yield bar(f"{name}, {case}: CPU per received copy", COPY_US, "µs", next(iter(copy), None))
-        yield bar(f"{name}, {case}: CPU per delivery over nats-py's", RIVAL_TIMES, "×", next(iter(beside), None))
+        yield bar(f"{name}, {case}: CPU per delivery over nats-py's", RIVAL_TIMES, "×", beside.get((name, BAR_RIVAL)))
+    yield bar(
+        f"{TRACED}, {case}: CPU per delivery over {GOSSAMER}'s", TRACED_TIMES, "×", beside.get((TRACED, GOSSAMER))
+    )
 
 
 def bar(what: str, limit: float, unit: str, got: Span | None) -> Bar:

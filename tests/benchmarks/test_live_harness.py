@@ -176,12 +176,13 @@ def test_ratios_are_taken_within_a_round_and_only_of_rounds_both_have() -> None:
 
 
 def test_bars_are_met_missed_or_not_measured() -> None:
-    turns = [measured("gossamer", 1, 18.0, copies=6400), measured("nats", 1, 3.0)]
+    turns = [measured("gossamer", 1, 18.0, copies=6400), measured("nats", 1, 3.0), measured("gossamer-traced", 1, 18.9)]
     found = results.cells(turns)
     said = list(results.bars(found, list(results.ratios(found))))
-    assert [bar.met for bar in said] == [True, False, None, None, None, None]
+    assert [bar.met for bar in said] == [True, False, None, None, None, None, True]
     assert "2.25 µs" in said[0].got
     assert "6.00 ×" in said[1].got
+    assert "1.05 ×" in said[-1].got
 
 
 def test_every_number_is_in_the_tables() -> None:
@@ -275,6 +276,6 @@ def test_a_tiny_run_over_plain_sockets_writes_a_whole_result(tmp_path: Path) -> 
         assert each["cpu_us_by_role"]["publisher"] > 0 < each["cpu_us_by_role"]["subscribers"]
         assert each["rate"]["low"] > 0 < each["p50_ms"]["low"] <= each["p99_ms"]["high"]
     assert said["failures"] == []
-    assert [bar["met"] for bar in said["bars"]] == [None] * 6
+    assert [bar["met"] for bar in said["bars"]] == [None] * 7
     assert "| 64 KiB | sockets |" in (tmp_path / "live.md").read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["live.json", "live.md"]

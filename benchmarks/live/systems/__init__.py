@@ -29,12 +29,14 @@ class Entry(Struct, frozen=True):
 
 GOSSAMER = "gossamer"
 "As one would run it: TLS, signatures, spool, recovery."
+TRACED = "gossamer-traced"
 UNSPOOLED = "gossamer-unspooled"
 PLAIN = "gossamer-plain"
 OPEN = "gossamer-open"
 
 SYSTEMS = {
     GOSSAMER: Entry("with_gossamer:Gossamer", "TLS, signed, spooled, recovery", {"gossamer.live.node": "gossamer"}),
+    TRACED: Entry("with_gossamer:Traced", "the same, with traces of deliveries", {"gossamer.live.node": "gossamer"}),
     UNSPOOLED: Entry("with_gossamer:Unspooled", "TLS, signed, recovery, no spool", {"gossamer.live.node": "gossamer"}),
     PLAIN: Entry("with_gossamer:Plain", "TLS, signed; no spool, no recovery", {"gossamer.live.node": "gossamer"}),
     OPEN: Entry("with_gossamer:Open", "no keys, spool or recovery: loopback only", {"gossamer.live.node": "gossamer"}),

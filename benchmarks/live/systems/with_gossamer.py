@@ -1,7 +1,7 @@
 """Gossamer: every process is a node, all are members of one topic, and there is nobody in the middle.
 
-Four variants: as one would run it (TLS, signatures, recovery, spool on disk), without the spool, without recovery as
-well, and without keys as well.
+Five variants: as one would run it (TLS, signatures, recovery, spool on disk), with traces of deliveries, without the
+spool, without recovery as well, and without keys as well.
 """
 
 from collections import deque
@@ -13,7 +13,7 @@ from benchmarks.live.systems.system import Net, System
 from benchmarks.live.traffic import WINDOW, Reader
 from gossamer.core.ids import EventId
 from gossamer.live.config import Config
-from gossamer.live.config_tables import Limits, MetricsConfig, SpoolConfig
+from gossamer.live.config_tables import Limits, MetricsConfig, SpoolConfig, TraceConfig
 from gossamer.live.daemon import calm_collector, run
 from gossamer.live.deliveries import Delivery
 from gossamer.live.keys.network import Network
@@ -46,6 +46,7 @@ class Gossamer(System):
     keys = True
     spool = True
     recovery = True
+    traces = False
 
     def prepare(self, net: Net) -> None:
         if self.keys:
@@ -76,8 +77,13 @@ class Gossamer(System):
             # Without a spool a reader has nowhere to wait but here: it gets room for all that can be under way.
             limits=Limits() if self.spool else Limits(inbox_items=2 * WINDOW),
             metrics=MetricsConfig(bind="off"),
+            trace=TraceConfig(folder=net.place / "traces") if self.traces else TraceConfig(),
             recovery=Recovery.live() if self.recovery else Recovery(method="none"),
         )
+
+
+class Traced(Gossamer):
+    traces = True
 
 
 class Unspooled(Gossamer):
