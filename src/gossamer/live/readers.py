@@ -39,8 +39,8 @@ class Readers:
         self.items_max, self.bytes_max = items_max, bytes_max
         self.audience = Audience(hierarchy)
         self.inboxes = self.audience.inboxes
-        self.gap: Callable[[Topic, Gap], None] = lambda topic, gap: None
-        "Told of every loss a reader was told of."
+        self.gave: Callable[[Topic, Delivery | Gap], None] = lambda topic, item: None
+        "Told of every loss a reader of this topic was told of, and of every event it was given again."
         self._spilled = 0
         self._place = spool.last_place if spool is not None else 0
 
@@ -130,9 +130,9 @@ class Readers:
         """A reader was told of a loss, or was given again what it had not acknowledged."""
         if isinstance(item, Gap):
             self.metrics.gaps += 1
-            self.gap(topic, item)
         else:
             self.metrics.redelivered += 1
+        self.gave(topic, item)
 
     def missing(self, missing: Missing) -> None:
         """Events of a topic have not come: whoever reads all of it is told."""

@@ -1,8 +1,11 @@
 """Which rows a node's steps leave in its trace."""
 
+from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Missing, Note
+from gossamer.core.topics import Topic
 from gossamer.core.trace import Level
+from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.journal import Journal
 from gossamer.live.traces import SegmentWriter
 from gossamer.parts.bucket import Buckets
@@ -44,14 +47,20 @@ class Recorder:
         for effect in effects:
             kind = type(effect)
             if kind is Deliver:
-                self._deliver(now_us, effect)  # type: ignore[arg-type]
+                self._deliver(now_us, effect.event, effect.hops)  # type: ignore[union-attr, arg-type]
             elif kind is Note:
                 self._note(now_us, effect)  # type: ignore[arg-type]
             elif kind is Missing:
                 self._missing(now_us, effect)  # type: ignore[arg-type]
 
-    def _deliver(self, now_us: int, deliver: Deliver) -> None:
-        event = deliver.event
+    def gave(self, now_us: int, topic: Topic, item: Delivery | Gap) -> None:
+        """A reader of this topic was told of a loss, or was given again what it had not acknowledged."""
+        if isinstance(item, Delivery):
+            self._deliver(now_us, item, item.hops, "redelivered")
+        elif not item.topic:  # what may still be found is told by the machine's own row
+            self.writer.row("gap", now_us, topic=topic, detail=f"{item.lost}: {item.why}")
+
+    def _deliver(self, now_us: int, event: Event, hops: int, detail: str | None = None) -> None:
         who = event.id
         self.writer.row(
             "deliver",
@@ -60,8 +69,9 @@ class Recorder:
             publisher=who.publisher,
             incarnation=who.incarnation,
             sequence=who.sequence,
-            hops=deliver.hops,
+            hops=hops,
             bytes=len(event.payload),
+            detail=detail,
         )
 
     def _missing(self, now_us: int, missing: Missing) -> None:

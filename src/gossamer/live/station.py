@@ -17,7 +17,7 @@ from gossamer.live.book import Book
 from gossamer.live.clock import Clock
 from gossamer.live.config import Config
 from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
-from gossamer.live.deliveries import Gap
+from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.driver import Driver
 from gossamer.live.faults import Losing
 from gossamer.live.gauges import look_up
@@ -205,7 +205,7 @@ class Station:
         self.driver.deliver = self.readers.deliver
         self.driver.noted = self._noted
         self.driver.missing = self.readers.missing
-        self.readers.gap = self._gap
+        self.readers.gave = self._gave
         if self.spool is not None:
             self.office.met = self.spool.remember
             self.driver.fetch = Retrieval(self.driver, self.bodies, self.spool).fetch
@@ -229,9 +229,9 @@ class Station:
         if self.recorder is not None:
             self.recorder.refused(self.clock.now_us(), peer, reason)
 
-    def _gap(self, name: str, gap: Gap) -> None:
-        if self.recorder is not None and not gap.topic:  # what may still be found is told by the machine's own row
-            self.recorder.writer.row("gap", self.clock.now_us(), topic=name, detail=f"{gap.lost}: {gap.why}")
+    def _gave(self, name: str, item: Delivery | Gap) -> None:
+        if self.recorder is not None:
+            self.recorder.gave(self.clock.now_us(), name, item)
 
     def _noted(self, note: Note) -> None:
         if note.kind == "parasite":
