@@ -58,10 +58,10 @@ def test_packs_delivered_whole_are_kept_whole_and_others_event_by_event() -> Non
         shelf = Shelf()
         alone = events(99, 1)
         turn = delivered(one), delivered(two[:2]), delivered(alone), delivered(three[:1], 1), delivered(three[1:], 2)
-        readers(whole, part, split, shelf=shelf).deliver([each for some in turn for each in some])
+        readers(whole, part, split, shelf=shelf).deliver([each for some in turn for each in some], 5)
         first, *rest = shelf.kept
         assert isinstance(first, KeptPack)
-        assert (first.pack, first.topic, first.hops) == (whole, ".a", 1)
+        assert (first.pack, first.topic, first.hops, first.at_us) == (whole, ".a", 1, 5)
         assert [(each.id, each.sealed, each.hops) for each in rest if isinstance(each, Kept)] == [
             *((event.id, part, 1) for event in two[:2]),
             (alone[0].id, b"", 1),
@@ -81,8 +81,8 @@ def test_every_reader_gets_its_topics_in_the_places_they_were_given() -> None:
             desk.open(".", None, "", False, False, True) as wide,
         ):
             turn = delivered([*events(1, 3), *events(4, 2, ".b"), *events(6, 2, ".a.c")])
-            desk.deliver(turn)
-            desk.deliver(delivered(events(8, 1, ".b")))
+            desk.deliver(turn, 5)
+            desk.deliver(delivered(events(8, 1, ".b")), 6)
             items = [[item for item in inbox.memory if isinstance(item, Delivery)] for inbox in (narrow, wide)]
             assert [[(item.place, item.id.sequence) for item in some] for some in items] == [
                 [(place, place) for place in (1, 2, 3, 6, 7)],

@@ -16,6 +16,7 @@ from gossamer.core.machine import Given, Known, Machine, Message, Received
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
+from gossamer.live.clock import Clock
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
 from gossamer.live.trust import Outdated, Stranger, Trust
@@ -41,13 +42,14 @@ class Arrivals:
         codec: Codec,
         metrics: Metrics,
         machine: Machine,
+        clock: Clock,
         feed: Callable[[Given], None],
         meet: Callable[[Received], None],
         may: Callable[[Peer, str, Topic], bool],
     ) -> None:
         self.me, self.trust, self.book, self.bodies = me, trust, book, bodies
         self.carriers, self.codec, self.metrics = carriers, codec, metrics
-        self.machine, self.feed, self.meet, self.may = machine, feed, meet, may
+        self.machine, self.clock, self.feed, self.meet, self.may = machine, clock, feed, meet, may
         self.ours: Callable[[Link, list[EventId]], None] = lambda link, events: None
         "Told which events arrived straight from their publisher."
         self.copy_met: Callable[[int, Peer, EventId, int, int], None] | None = None
@@ -94,7 +96,7 @@ class Arrivals:
 
     def _tell(self, peer: Peer, ids: Sequence[EventId], hops: int, size: int) -> None:
         assert self.copy_met is not None
-        now_us = time.time_ns() // 1000
+        now_us = self.clock.now_us()
         for event_id in ids:
             self.copy_met(now_us, peer, event_id, hops, size // len(ids))
 

@@ -29,8 +29,8 @@ class Clock:
         if abs(skew_us - self.skew_us) > JUMP_US:
             self.jumps += 1
             log.warning(
-                "the machine's clock jumped by %.1f s: traces of this run keep the time it had at the start, "
-                "and grants are judged by the new one",
+                "the machine's clock jumped by %.1f s: events, traces and spool go on by the time it had, grants are "
+                "judged by the new one; restart the node if that is right, and minutes away from the old one",
                 (skew_us - self.skew_us) / 1e6,
             )
             self.skew_us = skew_us

@@ -94,7 +94,7 @@ class Driver:
         "Finds the body of an event of this node's own that waited for long."
         self.told: Callable[[Sequence[EventId], tuple[Peer, ...], bool], None] = lambda events, peers, again: None
         "Hears to whom events of this node's own went, and whether only because they missed them."
-        self.deliver: Callable[[list[Deliver]], None] = lambda deliveries: None
+        self.deliver: Callable[[list[Deliver], int], None] = lambda deliveries, now_us: None
         self.noted: Callable[[Note], None] = lambda note: None
         self.missing: Callable[[Missing], None] = lambda missing: None
         self.fetch: Callable[[Fetch], None] = lambda fetch: None
@@ -152,7 +152,7 @@ class Driver:
         self._ticking = False
         if self._deliveries:
             deliveries, self._deliveries = self._deliveries, []
-            self.deliver(deliveries)
+            self.deliver(deliveries, self.clock.now_us())
         if self.recorder is not None:
             self.recorder.tick()
 

@@ -17,7 +17,7 @@ from gossamer.core.topics import Topic
 from gossamer.live.arrivals import Arrivals
 from gossamer.live.bodies import Bodies
 from gossamer.live.book import Book
-from gossamer.live.clock import monotonic_us
+from gossamer.live.clock import Clock, monotonic_us
 from gossamer.live.faults import Losing
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
@@ -48,6 +48,7 @@ class Hearing:
         carriers: dict[str, type[Struct]],
         metrics: Metrics,
         machine: Machine,
+        clock: Clock,
         feed: Callable[[Given], None],
         meet: Callable[[Received], None],
         control: Callable[[Link, Message], bool],
@@ -58,7 +59,9 @@ class Hearing:
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
         self.feed, self.control = feed, control
         self.meant, self.requests = meant, requests
-        self.arrivals = Arrivals(me, trust, book, bodies, carriers, codec, metrics, machine, feed, meet, self.may)
+        self.arrivals = Arrivals(
+            me, trust, book, bodies, carriers, codec, metrics, machine, clock, feed, meet, self.may
+        )
         self.seals = Seals(me, trust)
         self.wanted: Callable[[Message], Sequence[Topic]] = lambda message: ()
         "Topics known here that the sender of a message says it wants."

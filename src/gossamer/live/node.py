@@ -18,6 +18,7 @@ from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
+from gossamer.live.clock import Clock
 from gossamer.live.config import Config, load
 from gossamer.live.config_tables import about
 from gossamer.live.inbox import Inbox
@@ -86,8 +87,9 @@ class Node:
         self.state = "starting"
         try:
             self.trust = load_trust(self.config)
-            self._spool = await open_spool(self.config)
-            self.station = Station(self.config, self.trust, self._spool, self.metrics, self._transport)
+            clock = Clock()
+            self._spool = await open_spool(self.config, clock)
+            self.station = Station(self.config, self.trust, self._spool, clock, self.metrics, self._transport)
             self._check_wishes()
             self.station.office.clients = Serving(self, self.config.limits.clients_max)
             self.address = await self.station.listen()
@@ -226,12 +228,18 @@ def load_trust(config: Config) -> Trust:
     return keyring
 
 
-async def open_spool(config: Config) -> Spool | None:
+async def open_spool(config: Config, clock: Clock) -> Spool | None:
     spool = config.spool
     if spool.durability == "off":
         return None
     keep_bytes = spool.keep_bytes if spool.folder is not None else min(spool.keep_bytes, MEMORY_BYTES)
-    return await Spool.open(spool.folder, durability=spool.durability, keep_s=spool.keep_s, keep_bytes=keep_bytes)
+    return await Spool.open(
+        spool.folder,
+        durability=spool.durability,
+        keep_s=spool.keep_s,
+        keep_bytes=keep_bytes,
+        now_us=clock.now_us,  # a clock that is set while the node runs must not make events old
+    )
 
 
 def filter_of(where: str) -> "Filter | None":

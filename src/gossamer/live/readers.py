@@ -1,6 +1,5 @@
 """All inboxes of a node: which events each gets, which topics the node reads for them, and what the spool keeps."""
 
-import time
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -49,9 +48,8 @@ class Readers:
     def last_place(self) -> int:
         return self._place
 
-    def deliver(self, deliveries: list[Deliver]) -> None:
+    def deliver(self, deliveries: list[Deliver], now_us: int) -> None:
         """Everything delivered in one turn of the loop."""
-        now_us = time.time_ns() // 1000
         place = self._keep(deliveries, now_us)
         for topic, same in groupby(deliveries, lambda each: each.event.topic):
             run = [*same]

@@ -63,16 +63,15 @@ class Station:
         config: Config,
         trust: Trust,
         spool: Spool | None,
+        clock: Clock,
         metrics: Metrics,
         make_transport: Callable[[Trust], Transport],
     ) -> None:
-        self.config, self.trust, self.spool, self.metrics = config, trust, spool, metrics
+        self.config, self.trust, self.spool, self.clock, self.metrics = config, trust, spool, clock, metrics
         self.me: Peer = peer_of(trust.name)
-        self.incarnation = spool.incarnation if spool is not None else time.time_ns() // 1000
+        self.incarnation = spool.incarnation if spool is not None else clock.now_us()
         self.hierarchy = config.hierarchy.order()
-        self.clock = Clock()
-        self.book = Book(config.limits.records_max)
-        self.bodies = Bodies()
+        self.book, self.bodies = Book(config.limits.records_max), Bodies()
         self.begun = False
         self.seed = fold(self.me, self.incarnation)
         granted = trust.lives_at(self.me)
@@ -168,6 +167,7 @@ class Station:
             self.carriers,
             self.metrics,
             self.machine,
+            self.clock,
             self.driver.feed,
             self.driver.meet,
             self.office.control,
