@@ -148,7 +148,7 @@ STORIES: dict[str, tuple[str, dict[str, int]]] = {
         b 6.1 deliver .x p:1
         p/2 6.2 alive
         p/3 7 start
-        p/3 7 publish .x p:1 detail=again
+        p/3 7 publish .x p:1
         a 9 stop
         b 9 stop
         p/3 9 stop
@@ -189,9 +189,9 @@ STORIES: dict[str, tuple[str, dict[str, int]]] = {
         a 0 start
         a 0 subscribe .x
         p 5 publish .x p:1
-        a 5.1 deliver .x p:1
+        a 5.1 deliver .x p:1 hops=1
         p 6 publish .x p:2
-        a 6.1 deliver .x p:2
+        a 6.1 deliver .x p:2 hops=4
         a 8 alive
         p 12 publish .x p:3
         a/2 15 start

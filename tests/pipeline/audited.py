@@ -8,6 +8,7 @@ from gossamer.pipeline import audit
 from gossamer.pipeline.desk import read_csv
 from pipeline.audit_stories import COUNTED, SKEWED, STORIES
 from pipeline.recovery_stories import RECOVERIES
+from pipeline.returned import RUN, live_twice
 from pipeline.stories import write_story
 from pipeline.wild_stories import WILD
 
@@ -31,6 +32,7 @@ class Audited:
                     hosts={"a": "2", "b": "2", "c": "3"}, ahead_us={"a": -3_000_000})  # fmt: skip
         write_story(self.traces, "one host", SKEWED, ahead_us={"p": 50, "a": -2_000_000},
                     offsets_us={"p": 150, "a": -1_999_900, "b": 100, "c": 100})  # fmt: skip
+        live_twice(self.traces / RUN, folder / "spool")
         shutil.copytree(self.traces / "calm", self.traces / "copy")  # of the same run: counted once
         (self.traces / "notes.txt").write_text("not a trace")
         (self.traces / "calm" / "odd.segment").write_bytes(b"PAR1")

@@ -65,7 +65,6 @@ class Story:
     def published(self, event: Event) -> tuple[int, bool]:
         """When, and whether that is sure."""
         first = [row.at_us for row in self.rows if row.event == event and row.kind == "publish"
-                 and row.columns.get("detail") != "again"
                  and not (peer_of(row.name) == event[0] and row.life > event[1])]  # fmt: skip
         later = [row.at_us for row in self.rows if row.event == event and row.kind == "publish"]
         other = [row.at_us for row in self.rows if row.event == event and row.kind == "deliver"]

@@ -16,6 +16,7 @@ from pipeline.audit_stories import COUNTED, STORIES
 from pipeline.audited import Audited
 from pipeline.oracle import Story
 from pipeline.recovery_stories import RECOVERIES
+from pipeline.returned import ACKNOWLEDGED, GIVEN, RUN
 from pipeline.stories import BEGAN_US, lines
 from pipeline.wild_stories import WILD
 
@@ -92,6 +93,11 @@ def test_duplicates_are_named(audited: Audited) -> None:
     assert (row["name"], row["event"], row["times"]) == ("a", f"{peer_of('p')}-1-1", 2)
 
 
+def test_what_a_restarted_node_gives_its_reader_again_is_no_duplicate(audited: Audited) -> None:
+    counts = audited.counts(RUN)
+    assert (counts["redelivered"], counts.get("duplicates", 0)) == (GIVEN - ACKNOWLEDGED, 0)
+
+
 def test_lives_are_listed_with_their_ends(audited: Audited) -> None:
     lives = [(row["name"], row["life"], row["ended"], row["returned"]) for row in audited.table("lives", "restart")]
     assert lives == [("a", 1, "silent", True), ("a", 2, "stopped", False), ("p", 1, "stopped", False)]
@@ -106,6 +112,10 @@ def test_latency_counts_deliveries_at_other_nodes_and_hops_too(audited: Audited)
     (row,) = audited.table("per_topic", "calm")
     assert [row[f"latency_us_{p}"] for p in ("p50", "p90", "p99", "max")] == [1500, 1900, 1990, 2000]
     assert (row["hops_mean"], row["hops_max"]) == (1.5, 2)
+    nodes = {row["name"]: (row["hops_mean"], row["hops_max"]) for row in audited.table("per_node", "calm")}
+    assert nodes == {"p": (None, None), "a": (1, 1), "b": (2, 2), "c": (None, None)}
+    again = audited.table("per_node", "restart")[0]
+    assert (again["name"], again["hops_mean"], again["hops_max"]) == ("a", 2.5, 4)
 
 
 def test_a_negative_latency_is_told_and_not_clipped(audited: Audited) -> None:
@@ -165,7 +175,7 @@ def test_the_verdict_is_written_as_it_is_told(audited: Audited) -> None:
 
 
 def test_every_run_and_node_is_there_and_copies_of_a_file_count_once(audited: Audited) -> None:
-    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(WILD) + 4
+    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(WILD) + 5
     assert audited.verdict.nodes == len(audited.table("per_node"))
     assert audited.verdict.lost_rows == 0
 

@@ -21,8 +21,8 @@ def wild_story(seed: int) -> str:
             for number, moment in enumerate(moments):
                 kind, topic = draw.choice(KINDS), draw.choice(topics)
                 if kind == "publish":
-                    published.append(f"{topic} {who}:{number}")
-                    rows.append((moment, who, f"publish {published[-1]}" + draw.choice(["", "", " detail=again"])))
+                    published.append(f"{topic} {draw.choice([who, who, name])}:{number}")  # or of its first life
+                    rows.append((moment, who, f"publish {published[-1]}"))
                 elif kind in ("subscribe", "unsubscribe"):
                     rows.append((moment, who, f"{kind} {topic}"))
                 else:

@@ -5,10 +5,8 @@ from pyspark.sql import functions as F
 
 from gossamer.pipeline.audit_lives import EVENT, GRACE_US, LIFE, is_kind
 
-AGAIN = "again"
-"The detail of a publication sent once more: only the first tells the time."
 REDELIVERED = "redelivered"
-"How the detail of a delivery begins that may be the second one after a crash, and says so."
+"How the detail of a delivery begins that a reader had been given before and had not acknowledged."
 
 KEY = ("run", *EVENT)
 PAIR = (*KEY, "node")
@@ -23,7 +21,7 @@ def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
     published = is_kind("publish")
     survived = (F.col("ended") == "stopped") | (F.col("ended_us") >= F.col("at_us") + GRACE_US)
     from_a_former_life = (F.col("node") == F.col("publisher")) & (F.col("life") > F.col("incarnation"))
-    first = published & ~(F.coalesce(F.col("detail") == AGAIN, F.lit(False)) | from_a_former_life)
+    first = published & ~from_a_former_life  # when it was offered once more says nothing about when it was published
     at = F.col("at_us")
     return (
         told.where(is_kind("publish", "deliver"))

@@ -19,6 +19,11 @@ def count(flag: str) -> Column:
     return F.count(F.when(F.col(flag), True)).alias(flag)
 
 
+def taken_hops() -> list[Column]:
+    """By first copies of others' events; nothing where there are none."""
+    return [F.avg("hops").alias("hops_mean"), F.max("hops").alias("hops_max")]
+
+
 def known_by_all(value: Column, full: Column) -> Column:
     """A number that only the level `full` gives, where everyone kept to it."""
     return F.when(full, F.coalesce(value, F.lit(0)))
@@ -37,8 +42,7 @@ def by_topic(judged: DataFrame, arrivals: DataFrame, sends: DataFrame, full: Dat
         *latencies,
         F.max("latency_us").alias("latency_us_max"),
         F.count(F.when(F.col("latency_us") < 0, True)).alias("negative_latencies"),
-        F.avg("hops").alias("hops_mean"),
-        F.max("hops").alias("hops_max"),
+        *taken_hops(),
     )
     return (
         pairs.join(sum_unheard(judged), ["run", "topic"], "left")
@@ -119,6 +123,7 @@ def by_node(told: DataFrame, lives: DataFrame, judged: DataFrame, arrivals: Data
             *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
             F.sum("duplicates").alias("duplicates"),
             F.sum("redelivered").alias("redelivered"),
+            *taken_hops(),
         )
     )
     traffic = [f"{what}_{way}" for what in ("messages", "bytes") for way in ("sent", "received")]
@@ -129,7 +134,7 @@ def by_node(told: DataFrame, lives: DataFrame, judged: DataFrame, arrivals: Data
         .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in traffic})
         .drop("full")
     )
-    return joined.fillna(0, [name for name in joined.columns if name not in traffic])
+    return joined.fillna(0, [name for name in joined.columns if name not in (*traffic, "hops_mean", "hops_max")])
 
 
 def sum_sends(told: DataFrame, events: DataFrame) -> DataFrame:

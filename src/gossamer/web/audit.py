@@ -21,7 +21,9 @@ TOPIC_COLUMNS = (
     "topic events expected delivered missing in_doubt parasites duplicates p50_ms p99_ms max_ms hops_mean messages"
 )
 COMMUNITY_COLUMNS = "community members expected delivered missing in_doubt copies efficiency"
-NODE_COLUMNS = "name lives silenced published expected delivered missing duplicates parasites refused lost_rows"
+NODE_COLUMNS = (
+    "name lives silenced published expected delivered missing duplicates hops_mean hops_max parasites refused lost_rows"
+)
 RECOVERY_COLUMNS = "topic gaps lost recovered came_late unfilled p50_ms p99_ms max_ms"
 MISSING_COLUMNS = "event topic name promised seen_how seen_at seen_after_us seen_hops had members"
 PARASITE_COLUMNS = "event topic name declared found stray copies bytes via"
