@@ -45,6 +45,16 @@ class Calls:
 
     async def dial(self, address: str) -> Link:
         """Calls an address and waits until both know each other."""
+        self.board.metrics.dials += 1
+        try:
+            link = await self._greeted_by(address)
+        except TransportDown:
+            self.board.metrics.dial_failures += 1
+            raise
+        self._has_answered(address)
+        return link
+
+    async def _greeted_by(self, address: str) -> Link:
         made: list[Link] = []
 
         def answer(channel: Channel) -> Link:
@@ -52,22 +62,16 @@ class Calls:
             self.board.links[made[0]] = None
             return made[0]
 
-        self.board.metrics.dials += 1
         try:
             async with asyncio.timeout(self.board.dial_s):
                 await self.board.transport.dial(address, answer)
                 if await made[0].up:
-                    self._has_answered(address)
                     return made[0]
-        except TimeoutError:
-            if made:
-                made[0].refuse("slow handshake", "did not greet us in time")
-        except TransportDown:
-            self.board.metrics.dial_failures += 1
-            raise
-        self.board.metrics.dial_failures += 1
-        refusal = made[0].refusal if made else ""
-        raise TurnedAway(f"{address} answered, but {refusal or 'did not greet us'}")
+        except TimeoutError as late:
+            if not made:
+                raise TransportDown(f"{address} cannot be reached: no answer within {self.board.dial_s:g} s") from late
+            made[0].refuse("slow handshake", "did not greet us in time")
+        raise TurnedAway(f"{address} answered, but {made[0].refusal or 'did not greet us'}")
 
     def call(self, line: Line) -> None:
         """Sees to it that a line gets a link, unless its peer could not be reached just now."""
