@@ -17,16 +17,17 @@ from gossamer.live.node import Node
 from gossamer.protocols.scamp.params import Params as ScampParams
 
 TOPIC = ".soccer"
-SHORT = Timeouts(handshake_s=0.4, dial_s=0.5, leave_s=0.5, ack_s=0.3)
+TIMES = Timeouts(handshake_s=60.0, dial_s=60.0, leave_s=0.5, ack_s=0.3)
+"Whoever is turned away is so for what it did, not for what else the machine had to do."
 QUICK = ScampParams(patience_us=50_000, tries=1, first_lease_us=1_000_000)
-PATIENCE_S = 10.0
+PATIENCE_S = 60.0
 "For what does happen: far longer than it takes, on a machine that has other things to do."
 
 
-async def until(condition: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+async def until(condition: Callable[[], object]) -> None:
     """Waits for something to become true."""
     loop = asyncio.get_running_loop()
-    deadline = loop.time() + patience_s
+    deadline = loop.time() + PATIENCE_S
     while not condition():
         assert loop.time() < deadline, "it did not happen in time"
         await asyncio.sleep(0.005)
@@ -96,7 +97,7 @@ class Arena:
         given = {
             "bind": "127.0.0.1:0",
             "scamp": QUICK,
-            "timeouts": SHORT,
+            "timeouts": TIMES,
             "spool": SpoolConfig(durability="off"),
             "seeds": (first.address,) if first else (),
             **settings,

@@ -30,6 +30,7 @@ from gossamer.wire.frame import (
 from gossamer.wire.pack import pack as make_pack
 from gossamer.wire.proof import Proof, leaf, levels
 from gossamer.wire.sealed import head_of, seal
+from live.hostile.arena import PATIENCE_S
 from live.keys.making import prove
 
 pack = msgspec.msgpack.encode
@@ -100,7 +101,7 @@ class Attacker:
 
     async def frame(self) -> tuple[int, bytes]:
         """Kind and body of the next frame."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             length, _, kind = HEADER.unpack(await self.reader.readexactly(HEADER.size))
             return kind, await self.reader.readexactly(length - 2)
 
@@ -115,7 +116,7 @@ class Attacker:
 
     async def is_turned_away(self) -> None:
         """Waits until the victim ends the connection."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(PATIENCE_S):
             with contextlib.suppress(*GONE):
                 while await self.reader.read(1 << 16):
                     pass

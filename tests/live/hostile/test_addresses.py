@@ -8,7 +8,6 @@ import pytest
 
 from gossamer.core.ids import peer_of
 from gossamer.live import calls
-from gossamer.live.config_tables import Timeouts
 from gossamer.live.keys.network import Network
 from gossamer.protocols.camcast.messages import Contacts
 from gossamer.protocols.scamp.messages import Forward, Join
@@ -17,6 +16,8 @@ from live.hostile.attacker import Attacker
 
 OSCAR, MALLORY = peer_of("oscar"), peer_of("mallory")
 LEASE_US = 60_000_000
+SHORT_S = 0.2
+"What the victim waits for somebody it calls, once all that are to know each other do."
 
 
 class Bystander:
@@ -54,11 +55,12 @@ def test_a_named_peer_that_never_answered_gets_one_probe(network: Network) -> No
 
     async def scenario() -> None:
         async with (
-            Arena(network, timeouts=Timeouts(dial_s=0.2, handshake_s=0.4, leave_s=0.5)) as arena,
+            Arena(network) as arena,
             bystander() as (somebody, address),
             Attacker(arena.victim.address, arena.keys("mallory")) as attacker,
         ):
             await attacker.greet()
+            arena.victim.station.board.dial_s = SHORT_S
             record = arena.keys("oscar").record((address,), 1)
             attacker.say(Forward(TOPIC, OSCAR, 1, 1, LEASE_US), records=[record])
             await until(lambda: somebody.calls)
@@ -84,15 +86,16 @@ def given_up(arena: Arena) -> bool:
 def test_every_address_of_a_record_is_probed_once(network: Network) -> None:
     async def scenario() -> None:
         async with (
-            Arena(network, timeouts=Timeouts(dial_s=0.2, handshake_s=0.4, leave_s=0.5)) as arena,
+            Arena(network) as arena,
             bystander() as (somebody, address),
             Attacker(arena.victim.address, arena.keys("mallory")) as attacker,
         ):
             await attacker.greet(record=attacker.record((address,) * 2))
+            arena.victim.station.board.dial_s = SHORT_S
             attacker.say(Join(TOPIC, MALLORY, 1, 0, LEASE_US))
             await attacker.hears("scamp.accept")
             attacker.writer.transport.abort()  # is it gone, or only the connection? The victim will want to know
-            await until(lambda: MALLORY in arena.victim.station.board.lines and not dialing(arena), 20.0)
+            await until(lambda: MALLORY in arena.victim.station.board.lines and not dialing(arena))
             assert len(somebody.calls) <= 4  # two by the victim, two by the friend
             assert all(len(heard) < 1000 for heard in somebody.calls)
             await arena.is_unharmed()

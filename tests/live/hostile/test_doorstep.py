@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from gossamer.live import link, office
-from gossamer.live.config_tables import Timeouts
 from gossamer.live.keys import folder as folders
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
@@ -20,6 +19,8 @@ from live.hostile.arena import Arena, until
 from live.hostile.attacker import GONE, Attacker, flipped
 
 DAY = 86400.0
+SHORT_S = 0.2
+"What the victim waits for callers, once its friend is in."
 
 
 def nobody() -> ssl.SSLContext:
@@ -73,6 +74,7 @@ def test_whoever_cannot_prove_itself_is_turned_away(who: str, network: Network, 
 def test_whoever_does_not_even_speak_tls_is_turned_away(data: bytes, network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena:
+            arena.victim.station.transport.handshake_s = SHORT_S
             async with Attacker(arena.victim.address) as attacker:
                 attacker.send(data)
                 await attacker.is_turned_away()
@@ -99,7 +101,7 @@ def test_callers_that_say_nothing_do_not_keep_others_out(network: Network, monke
     monkeypatch.setattr(tcp, "UNPROVED_MAX", 10)
 
     async def scenario() -> None:
-        async with Arena(network, timeouts=Timeouts(handshake_s=60.0, leave_s=0.5)) as arena:
+        async with Arena(network) as arena:
             silent = [Attacker(arena.victim.address) for _ in range(40)]
             for each in silent:
                 await each.__aenter__()
@@ -118,6 +120,7 @@ def test_callers_that_say_nothing_do_not_keep_others_out(network: Network, monke
 def test_a_hello_that_never_comes_ends_the_connection(network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena:
+            arena.victim.station.board.handshake_s = SHORT_S
             async with Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
                 await attacker.is_turned_away()
             assert arena.refused("slow handshake") == 1

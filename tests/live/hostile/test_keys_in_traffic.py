@@ -45,7 +45,7 @@ def test_a_revoked_node_is_out_everywhere_though_one_node_was_told(network: Netw
             async with Traffic(arena, *HONEST) as traffic:
                 network.revoke("fourth")
                 arena.victim.station.office.revoke(revoked(network))
-                await until(lambda: all(is_out(arena, node, "fourth") for node in others), 2.0)
+                await until(lambda: all(is_out(arena, node, "fourth") for node in others))
                 assert all(node.trust.revocations()[0] == 1 for node in others)
                 assert all(node.metrics.refusals["revoked"] >= 1 for node in others)
                 await soon(taken(bad, b"too late"))
@@ -135,7 +135,7 @@ def test_an_old_key_is_revoked_while_its_node_goes_on_under_the_new_one(network:
                 network.revoke("friend")
                 network.grant("friend", new_key=True)
                 reload_keys(arena.friend)  # its folder has the list too
-                await until(lambda: all(node.trust.revocations()[0] == 1 for node in arena.nodes.values()), 2.0)
+                await until(lambda: all(node.trust.revocations()[0] == 1 for node in arena.nodes.values()))
                 traffic.resume("friend")
                 await traffic.goes_on()
                 await traffic.nothing_is_lost()

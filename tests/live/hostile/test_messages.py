@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Iterable
 
 import msgspec
+import pytest
 from msgspec import Struct
 
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Received
+from gossamer.live import link as links
+from gossamer.live.config_tables import Limits
 from gossamer.live.control import Acked, Answer, Bye, Enough, Items, Offer, Read, Revoked, Taken
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import Revocations, seal_revocations
@@ -20,6 +23,8 @@ from live.hostile.attacker import Attacker, event, flipped, signed
 
 FRIEND, OUTSIDER, MALLORY = map(peer_of, ("friend", "outsider", "mallory"))
 LEASE_US = 60_000_000
+NO_MORE = Limits(requests_per_s=0.001)
+"Whoever used up what it may ask at once may ask no more, however long the test takes."
 
 
 def join(who: Peer, number: int) -> Join:
@@ -123,7 +128,10 @@ def test_joins_of_made_up_peers_go_nowhere(network: Network) -> None:
 
 def test_joins_of_one_peer_are_taken_at_its_rate(network: Network) -> None:
     async def scenario() -> None:
-        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+        async with (
+            Arena(network, limits=NO_MORE) as arena,
+            Attacker(arena.victim.address, arena.keys("mallory")) as attacker,
+        ):
             await attacker.greet()
             told = arena.friend.metrics.messages_received
             sending = asyncio.create_task(flood(attacker, [join(MALLORY, i) for i in range(10_000)]))
@@ -139,7 +147,10 @@ def test_joins_of_one_peer_are_taken_at_its_rate(network: Network) -> None:
 
 def test_searches_are_answered_at_the_askers_rate(network: Network) -> None:
     async def scenario() -> None:
-        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+        async with (
+            Arena(network, limits=NO_MORE) as arena,
+            Attacker(arena.victim.address, arena.keys("mallory")) as attacker,
+        ):
             await attacker.greet()
             told = arena.friend.metrics.messages_received
             wanted = ("#nobody",) * 128
@@ -183,7 +194,9 @@ def test_joins_in_the_name_of_another_do_not_use_up_what_that_one_may_ask(networ
     asyncio.run(scenario())
 
 
-def test_genuine_records_without_end_are_not_all_checked(network: Network) -> None:
+def test_genuine_records_without_end_are_not_all_checked(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "CHECKS_PER_S", 0.001)  # however long the test takes
+
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
             await attacker.greet()

@@ -60,7 +60,7 @@ class Traffic:
         self.writers[name] = self.writer(name)
 
     async def arrived(self, payloads: set[bytes]) -> None:
-        await until(lambda: all(payloads <= got.keys() for got in self.got.values()), 20.0)
+        await until(lambda: all(payloads <= got.keys() for got in self.got.values()))
 
     async def nothing_is_lost(self) -> None:
         """Stops publishing; every event must have been delivered everywhere, once."""
