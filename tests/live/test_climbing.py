@@ -32,7 +32,7 @@ class Crowd:
                 self.got[node] = Counter()
                 self.readers.append(asyncio.create_task(self.read(node, topic)))
         for topic, nodes in self.nodes.items():
-            assert all(await asyncio.gather(*(node.joined(topic) for node in nodes)))
+            assert all(await asyncio.gather(*(node.joined(topic, 60.0) for node in nodes)))
         await self.until(
             lambda: all(self.settled(node, topic) for topic, nodes in self.nodes.items() for node in nodes)
         )
@@ -63,13 +63,14 @@ class Crowd:
     async def publish(self, count: int) -> None:
         bottom = self.nodes[".a.b.c"]
         await asyncio.gather(*(bottom[i % len(bottom)].publish(".a.b.c", b"%d" % i) for i in range(count)))
-        assert all(await asyncio.gather(*(node.handed_over() for node in bottom)))
+        assert all(await asyncio.gather(*(node.handed_over(60.0) for node in bottom)))
 
     def at_rest(self) -> bool:
-        """Whether copies have stopped to arrive since this was asked last."""
-        copies = sum(node.metrics.copies_received for node in self.got)
-        before, self.copies = getattr(self, "copies", -1), copies
-        return copies == before
+        """Whether all copies that were sent have arrived, and no other since this was asked last."""
+        received = sum(node.metrics.copies_received for node in self.got)
+        sent = sum(node.metrics.copies_sent for node in self.got)
+        before, self.copies = getattr(self, "copies", -1), received
+        return sent == received == before
 
     def close(self) -> None:
         for reader in self.readers:

@@ -49,10 +49,9 @@ def served(
     metrics: Metrics | None = None,
     health: Callable[[], Health] = fine,
     bind: str = "127.0.0.1:0",
-    patience_s: float = LONG_S,
 ) -> None:
     async def run() -> None:
-        async with Endpoint(bind, metrics or Metrics(), health, patience_s) as serving:
+        async with Endpoint(bind, metrics or Metrics(), health, LONG_S) as serving:
             assert serving.address is not None
             await scenario(serving.address)
 
@@ -138,11 +137,15 @@ def test_a_request_that_is_too_long_is_cut_off() -> None:
 
 
 def test_a_request_that_drips_or_never_comes_is_cut_off() -> None:
-    async def scenario(address: str) -> None:
-        assert await asyncio.gather(ask(address, b"GET /metrics HT"), ask(address, b"")) == [b"", b""]
-        assert (await get(address, "/healthz"))[0] == 200
+    async def run() -> None:
+        async with Endpoint("127.0.0.1:0", Metrics(), fine, 0.1) as serving:
+            assert serving.address is not None
+            slow = ask(serving.address, b"GET /metrics HT"), ask(serving.address, b"")
+            assert await asyncio.gather(*slow) == [b"", b""]
+            serving.patience_s = LONG_S
+            assert (await get(serving.address, "/healthz"))[0] == 200
 
-    served(scenario, patience_s=0.1)
+    asyncio.run(run())
 
 
 def test_a_caller_that_goes_away_troubles_nobody() -> None:

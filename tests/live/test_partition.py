@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable
 
 from gossamer.live.deliveries import Delivery
 from gossamer.live.node import Node
 from gossamer.protocols.scamp.params import Params
 from gossamer.testing import Network
+from live.watching import until
 
 HASTY = Params(
     patience_us=100_000,
@@ -33,13 +33,6 @@ def forgot(nodes: dict[str, Node], topics: dict[str, str], most: dict[str, int])
     return all(
         node.station.machine.spread.members.size(topics[name]) <= most[topics[name]] for name, node in nodes.items()
     )
-
-
-async def until(condition: Callable[[], bool], patience_s: float = 40.0) -> None:
-    deadline = asyncio.get_running_loop().time() + patience_s
-    while not condition():
-        assert asyncio.get_running_loop().time() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.05)
 
 
 def test_halves_that_forgot_each_other_are_one_again_and_later_events_reach_everybody() -> None:
