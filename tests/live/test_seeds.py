@@ -81,7 +81,7 @@ class Swallowing(Memory):
         return await super().dial(address, answer)
 
 
-def behind_a_firewall(network: MemoryNetwork, **settings: Any) -> Node:
+def behind_a_firewall(network: MemoryNetwork) -> Node:
     given = {
         "name": "alone",
         "bind": "memory:0",
@@ -89,7 +89,7 @@ def behind_a_firewall(network: MemoryNetwork, **settings: Any) -> Node:
         "scamp": QUICK,
         "timeouts": {"dial_s": 0.01, "leave_s": 0.1},
     }
-    return Node(load(environ={}, overrides=given | settings), transport=lambda trust: Swallowing(network))
+    return Node(load(environ={}, overrides=given), transport=lambda trust: Swallowing(network))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
