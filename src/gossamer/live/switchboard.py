@@ -5,7 +5,6 @@ Invariant: at most one line per peer, and nothing is sent on a link before both 
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
@@ -283,6 +282,10 @@ class Switchboard:
 
     def _swept(self) -> None:
         self._sweep = self.loop.call_later(SWEEP_S, self._swept)
+        self.sweep(self.loop.time())
+
+    def sweep(self, now_s: float) -> None:
+        """Ends links on which nothing moves though it should, and those that nobody has needed for long."""
         for link in tuple(self.links):
             stuck = self._dripping.get(link, 0) + 1 if link.drips() or link.ending else 0
             self._dripping[link] = stuck
@@ -291,18 +294,17 @@ class Switchboard:
                 link.lost("closing")
             elif stuck >= DRIP_SWEEPS:
                 link.refuse("slow frame")
-        now = time.monotonic()
         for peer, line in tuple(self.lines.items()):
             line.slow = line.slow + 1 if line.size > self.queue_bytes // 2 else line.slow if line.size else 0
             if line.link is not None:
                 self.book.touch(peer)
             if line.link is None:
-                if not line.dialing and not line.size and self.loop.time() > line.blocked_until_s:
+                if not line.dialing and not line.size and now_s > line.blocked_until_s:
                     del self.lines[peer]
             elif line.used:
                 line.used = False
-                self._idle[line.link] = now
-            elif now - self._idle.get(line.link, now) > self.idle_s:
+                self._idle[line.link] = now_s
+            elif now_s - self._idle.setdefault(line.link, now_s) > self.idle_s:
                 self._retire(line.link)
                 line.link = None
 
