@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,17 @@ def test_health_says_what_a_node_is_doing() -> None:
         assert node.health().status == "leaving"
 
     run(scenario())
+
+
+async def running_loop() -> asyncio.AbstractEventLoop:
+    return asyncio.get_running_loop()
+
+
+def test_a_daemon_runs_on_uvloop_where_that_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    uvloop = pytest.importorskip("uvloop")
+    assert isinstance(run(running_loop()), uvloop.Loop)
+    monkeypatch.setitem(sys.modules, "uvloop", None)  # as if it were not
+    assert type(run(running_loop())).__module__.startswith("asyncio.")
 
 
 def test_two_nodes_of_one_name_are_refused() -> None:

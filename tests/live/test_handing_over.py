@@ -1,10 +1,12 @@
 """When a publisher may forget an event, and where the bytes of one come from that is to be sent again."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
 from msgspec import Struct
 
 from gossamer.core.events import Carried, Event
@@ -18,8 +20,10 @@ from gossamer.live.metrics import Metrics
 from gossamer.live.retrieval import Retrieval
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES
 from gossamer.protocols.recovery.messages import Again
+from gossamer.testing import Network
 from gossamer.wire.codec import Codec
 from gossamer.wire.sealed import head_of, seal
+from live.watching import until
 
 ME = 1
 EVENTS = [Event(EventId(ME, 0, number), ".a", b"x" * 100) for number in (1, 2, 3)]
@@ -46,6 +50,26 @@ def test_whoever_missed_an_event_makes_the_members_that_must_have_it_no_fewer() 
         handover.close()
 
     asyncio.run(scenario())
+
+
+def test_what_nobody_takes_is_offered_for_as_long_as_the_spool_keeps_events_and_then_given_up(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("a", timeouts={"ack_s": 0.01}, spool={"keep_s": 3600.0})
+            handover, spool = node.station.handover, node.station.spool
+            assert spool is not None
+            lonely = await node.publish(".x", b"where nobody is")
+            await until(lambda: handover.unacked[lonely].tries >= 2)
+            assert [each.id for each in await spool.outbox(10)] == [lonely]
+            node.station.clock.offset_us += 3600 * 1_000_000
+            await until(lambda: not handover.unacked)
+            assert await spool.outbox(10) == []
+            assert caplog.messages == [f"nobody took over {lonely} on .x in 3600 s: given up"]
+
+    with caplog.at_level(logging.WARNING, "gossamer.publishing"):
+        asyncio.run(scenario())
 
 
 def driver_that(answers: Callable[[Given], list[Effect]], bodies: Bodies) -> Driver:
