@@ -212,6 +212,9 @@ WRONG: dict[str, tuple[str, str]] = {
     "no such payload": ("cannot read f: No such file", "publish .x --file f"),
     "a key for many": ("--key names one event", "publish .x --key k"),
     "nobody's guest": ("a guest needs somebody", "publish .x 1 --join"),
+    "a long key": ("a key has 1 to 256 letters, not 257", f"publish .x 1 --key {'k' * 257} --node {NOBODY}"),
+    "a long name": ("name has 1 to 128 letters, not 129", f"subscribe .x --name {'n' * 129} --node {NOBODY}"),
+    "a great attribute": ("does not fit 64 bits: use text", f"publish .x --attribute a={2**63} --node {NOBODY}"),
     "a guest's key": ("a guest has none", f"publish .x 1 --join --key k --seed {NOBODY}"),
 }
 

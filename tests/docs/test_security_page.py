@@ -38,6 +38,7 @@ NO_LIMITS = {
     "live.station.BEAT_S": "how often a node looks at its clock",
     "live.station.CONTACTS_MAX": "peers of a former life to begin with",
     "live.client.TAKEN_EVERY": "how often a client says how far it has read",
+    "live.control.NUMBERS": "what fits a number",
     "live.config_tables.EVENT_BYTES_MAX": "the default of limits.event_bytes_max, and wire.sealed's",
     "live.config_tables.FRAME_BYTES_MIN": "a bound of a setting",
     "live.config_place.LEVELS_MAX": "a bound of a setting",

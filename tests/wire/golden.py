@@ -138,8 +138,8 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\xa3key\xa3key",
     ),
     (
-        Answer(1, EventId(1, 2, 3), "no"),
-        b"\x84\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no",
+        Answer(1, EventId(1, 2, 3), "no", "down"),
+        b"\x85\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no\xa4kind\xa4down",
     ),
     (
         Read(1, ".a", "n", True, True, "p > 1", False),
@@ -147,8 +147,9 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\xa5where\xa5p > 1\xa7recover\xc2",
     ),
     (
-        Items(1, (Item(1, b"s", 2, True, 3, ".a", 4),), "no"),
-        b"\x84\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x02\xc3\x03\xa2.a\x04\xa7problem\xa2no",
+        Items(1, (Item(1, b"s", 2, True, 3, ".a", 4),), "no", "down"),
+        b"\x85\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x02\xc3\x03\xa2.a\x04\xa7problem\xa2no"
+        b"\xa4kind\xa4down",
     ),
     (Taken(1, 2, (3,)), b"\x84\xa4type\xacclient.taken\xa6number\x01\xa5items\x02\xa5acked\x91\x03"),
     (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),

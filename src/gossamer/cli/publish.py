@@ -16,7 +16,8 @@ from gossamer.cli.stdin import lines
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
-from gossamer.core.topics import Topic, topic
+from gossamer.core.topics import Topic
+from gossamer.live.arguments import publication
 from gossamer.live.config import Config
 from gossamer.live.daemon import run
 from gossamer.live.guest import guest_config, wait_until_taken
@@ -63,8 +64,9 @@ def command(
     seeds, in the settings or with --seed, the command finds members itself, as a guest: 0 means that three of them, or
     all if there are fewer, have the events, 1 that they do not.
     """
-    wish = Wish(topic(where), dict(map(attribute, attributes)), key)
     once = single(payload, file)
+    checked = publication(where, once or b"", dict(map(attribute, attributes)), key)  # before anybody is called
+    wish = Wish(checked.topic, checked.attributes, key)
     if key is not None and once is None:
         raise Misuse("--key names one event: give its payload, or --file")
     whom = attachment(path, node, keys, network)

@@ -21,11 +21,11 @@ from msgspec import Struct
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
 from gossamer.core.errors import TransportDown
 from gossamer.core.events import Attribute
-from gossamer.core.topics import Topic, topic
+from gossamer.core.topics import Topic
+from gossamer.live.arguments import subscription
 from gossamer.live.client import Reader
 from gossamer.live.daemon import run
 from gossamer.live.deliveries import Delivery, Gap
-from gossamer.live.node import filter_of
 
 HINT = "start a node with `gossamer node`, or say where one listens with --node HOST:PORT"
 PAUSE_S = 0.2
@@ -63,8 +63,8 @@ def command(
 
     Lost events are told on stderr. If the node goes away, it is called until it is back.
     """
-    filter_of(where)  # what is wrong with it is said before anybody is called
-    wish = Wish(topic(topic_name), where, reader_name, from_start, ordered, not no_recover)
+    checked = subscription(topic_name, where, reader_name)  # before anybody is called
+    wish = Wish(checked.topic, where, reader_name, from_start, ordered, not no_recover)
     printer = Printer(as_json)
     with contextlib.suppress(BrokenPipeError, asyncio.CancelledError):
         run(until_stopped(attachment(path, node, keys, network), wish, printer, count, timeout))
@@ -130,9 +130,10 @@ async def items(whom: Attachment, wish: Wish) -> AsyncGenerator[tuple[Reader, De
             ):
                 if away:
                     notice(f"attached to the node at {whom.address} again")
-                attached, away, pause_s = True, False, PAUSE_S
+                attached, away = True, False
                 from_start = from_start and bool(wish.name)
                 async for item in reader:
+                    pause_s = PAUSE_S
                     yield reader, item
         except TransportDown as wrong:
             if not attached:

@@ -36,6 +36,8 @@ def remember(answers: dict[Topic, Answer], name: Topic, answer: Answer) -> Answe
 
 def topic(name: str) -> Topic:
     """The name, if it is a topic; otherwise an error that says what is wrong with it."""
+    if not isinstance(name, str):
+        raise Misuse(f"a topic is text like '.soccer', not {type(name).__name__}")
     if name == ROOT:
         return name
     if not name.startswith("."):

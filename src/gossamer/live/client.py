@@ -15,23 +15,23 @@ from itertools import count
 from pathlib import Path
 from types import TracebackType
 
-from gossamer.core import topics
 from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
-from gossamer.core.events import Attribute
+from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.live.arguments import publication, subscription, too_large
 from gossamer.live.complaints import Complaints
 from gossamer.live.config_tables import EVENT_BYTES_MAX
-from gossamer.live.control import CLIENT_CONTROL, Answer, Bye, Enough, Item, Items, Offer, Read, Taken
+from gossamer.live.control import CLIENT_CONTROL, NUMBERS, Answer, Bye, Enough, Item, Items, Offer, Read, Taken, heard
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.link import Link
 from gossamer.live.metrics import Metrics
-from gossamer.live.node import checked, filter_of
 from gossamer.live.transports import Channel, Transport
 from gossamer.live.transports.tcp import Tcp
 from gossamer.live.trust import OpenTrust, Record, Trust
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import OLDEST, PART_BYTES, VERSION, Batch, Copy, Hello, batch_frame, part_frames
+from gossamer.wire.sealed import head_of
 
 TAKEN_EVERY = 100
 "Items after which the node is told that there is room for more."
@@ -120,11 +120,12 @@ class Client:
         key: str | None = None,
     ) -> Awaitable[EventId]:
         """Hands an event to the node; await the result to know that the node has spooled it."""
-        data = payload.encode() if isinstance(payload, str) else payload
-        if len(data) > EVENT_BYTES_MAX:
-            raise Misuse(f"an event of {len(data)} bytes is too large: put the data elsewhere and publish where it is")
-        number = next(self._numbers)
-        self._say(Offer(number, topics.topic(topic), data, dict(checked(attributes)), key))
+        wish = publication(topic, payload, attributes, key)
+        head = head_of(Event(EventId(self.me, 0, 0), wish.topic, attributes=wish.attributes))
+        if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
+            raise wrong
+        number = self._number()
+        self._say(Offer(number, *wish))
         future = self.offers[number] = asyncio.get_running_loop().create_future()
         return future
 
@@ -140,9 +141,13 @@ class Client:
     ) -> "Reader":
         """Events of a topic and its subtopics, as the node gets them; `from_start`: also those its spool still has.
         The node asks the filter `where`: what does not match is not even sent here."""
-        filter = filter_of(where)
+        wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
         said = "" if filter is None else filter.text
-        return Reader(self, Read(next(self._numbers), topics.topic(topic), name, from_start, ordered, said, recover))
+        return Reader(self, Read(self._number(), wide, name, from_start, ordered, said, recover))
+
+    def _number(self) -> int:
+        """Of the next request. They begin again once they are used up: nothing is under way for that long."""
+        return next(self._numbers) % NUMBERS
 
     def _say(self, message: Message) -> None:
         link = self._link
@@ -174,28 +179,32 @@ class Client:
 
     def batch(self, link: Link, batch: Batch) -> None:
         for raw in batch.messages:
-            self._heard(bytes(raw))
+            self._heard(link, bytes(raw))
 
     def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
         if copy is None:
-            self._heard(body)
+            self._heard(link, body)
 
-    def _heard(self, data: bytes) -> None:
+    def _heard(self, link: Link, data: bytes) -> None:
         try:
             message = self.codec.decode(data)
-        except PeerFault:
+        except PeerFault as wrong:
+            if self.codec.knows(data):
+                link.refuse("bad message", str(wrong))  # it may be the answer somebody waits for
+            else:
+                self.metrics.unknown_tags += 1
             return
         match message:
-            case Answer(number, event_id, problem):
+            case Answer(number, event_id, problem, kind):
                 future = self.offers.pop(number, None)
                 if future is not None and not future.done():
                     if event_id is None:
-                        future.set_exception(Misuse(problem or "the node refused the event"))
+                        future.set_exception(heard(problem or "the node refused the event", kind))
                     else:
                         future.set_result(event_id)
-            case Items(number, items, problem):
+            case Items(number, items, problem, kind):
                 if (reader := self.readers.get(number)) is not None:
-                    reader.heard(items, Misuse(problem) if problem else None)
+                    reader.heard(items, heard(problem, kind) if problem else None)
             case Bye(why):
                 self.problem = why or "the node is closing"
 

@@ -28,7 +28,8 @@ class SpoolConfig(Struct, frozen=True, kw_only=True):
     "Where; none: in memory, and gone with the process. Two nodes never share one."
     durability: Durability = "process"
     """What an accepted publication survives: `process`, the end of the process, SIGKILL too; `disk`, loss of power as
-    well, at the price of a sync; `off`, neither: there is no spool, and nothing for readers that come later."""
+    well, at the price of a sync; `off`, neither: there is no spool, nothing for readers that come later, and nobody who
+    would remember keys and names."""
     keep_s: float = 24 * 3600.0
     "How long delivered events are kept for readers that come later."
     keep_bytes: int = 1 << 30

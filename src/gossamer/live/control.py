@@ -2,18 +2,26 @@
 
 from typing import Annotated, TypeAlias
 
+import msgspec
 from msgspec import Meta, Struct
 
-from gossamer.core.events import Attribute
+from gossamer.core.errors import GossamerError, Misuse, SpecError, TransportDown
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.patterns import Where
 from gossamer.core.topics import Topic
-from gossamer.wire.sealed import Key
+from gossamer.wire.sealed import Attributes
 
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
-Number: TypeAlias = Annotated[int, Meta(ge=0, lt=2**31)]
+NUMBERS = 2**31
+Number: TypeAlias = Annotated[int, Meta(ge=0, lt=NUMBERS)]
 "Tells a client's requests apart."
-Text: TypeAlias = Annotated[str, Meta(max_length=1000)]
+TEXT_MAX = 1000
+Text: TypeAlias = Annotated[str, Meta(max_length=TEXT_MAX)]
+KEY_MAX = 256
+NAME_MAX = 128
+Kind: TypeAlias = Annotated[str, Meta(max_length=32)]
+"Whose fault a problem is; one that is not known here counts as the caller's."
+KINDS: dict[str, type[GossamerError]] = {"misuse": Misuse, "file": SpecError, "down": TransportDown}
 
 
 class Acked(Struct, frozen=True, tag="live.acked"):
@@ -40,8 +48,8 @@ class Offer(Struct, frozen=True, tag="client.offer"):
     number: Number
     topic: Topic
     payload: bytes
-    attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)] = {}
-    key: Annotated[str, Meta(max_length=256)] | None = None
+    attributes: Attributes = {}
+    key: Annotated[str, Meta(max_length=KEY_MAX)] | None = None
 
 
 class Answer(Struct, frozen=True, tag="client.answer"):
@@ -50,6 +58,7 @@ class Answer(Struct, frozen=True, tag="client.answer"):
     number: Number
     id: EventId | None
     problem: Text = ""
+    kind: Kind = "misuse"
 
 
 class Read(Struct, frozen=True, tag="client.read"):
@@ -57,7 +66,7 @@ class Read(Struct, frozen=True, tag="client.read"):
 
     number: Number
     topic: Topic
-    name: Annotated[str, Meta(max_length=128)] = ""
+    name: Annotated[str, Meta(max_length=NAME_MAX)] = ""
     "A named subscription goes on where it was acknowledged."
     from_start: bool = False
     "Also what the spool still has of earlier ones."
@@ -87,6 +96,7 @@ class Items(Struct, frozen=True, tag="client.items"):
     number: Number
     items: Annotated[tuple[Item, ...], Meta(max_length=10_000)]
     problem: Text = ""
+    kind: Kind = "misuse"
 
 
 class Taken(Struct, frozen=True, tag="client.taken"):
@@ -105,3 +115,39 @@ class Enough(Struct, frozen=True, tag="client.enough"):
 
 NODE_CONTROL: tuple[type[Struct], ...] = (Acked, Revoked, Bye)
 CLIENT_CONTROL: tuple[type[Struct], ...] = (Offer, Answer, Read, Items, Taken, Enough, Revoked, Bye)
+
+
+# What went wrong
+
+
+def told(wrong: GossamerError) -> tuple[str, str]:
+    """An error as it travels to a client: its sentence, and its kind."""
+    kinds = [kind for kind, error in KINDS.items() if isinstance(wrong, error)]
+    return str(wrong)[:TEXT_MAX], kinds[0] if kinds else "misuse"
+
+
+def heard(problem: str, kind: str) -> GossamerError:
+    """The same error, at the client."""
+    return KINDS.get(kind, Misuse)(problem)
+
+
+class Request(Struct):
+    """What can be known of a client's message that cannot be read."""
+
+    type: str
+    number: Number
+
+
+_requests = msgspec.msgpack.Decoder(Request)
+
+
+def refusal_of(data: bytes, why: str) -> Answer | Items | None:
+    """What to tell a client that sent this and may be waiting; None: it does not say what for."""
+    try:
+        request = _requests.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    problem = f"the node cannot read this: {why}"[:TEXT_MAX]
+    if request.type == Offer.__struct_config__.tag:
+        return Answer(request.number, None, problem)
+    return Items(request.number, (), problem) if request.type == Read.__struct_config__.tag else None

@@ -69,6 +69,8 @@ class Hearing:
         "Loses some of it, where that is asked for."
         self.met: Callable[[Peer], None] = lambda peer: None
         "Told of everybody whose record is news."
+        self.unread: Callable[[Link, bytes, str], None] = lambda link, data, why: None
+        "Told what a client said and nobody can read, and why not."
         self._allowed: dict[tuple[Peer, str, Topic], float] = {}
 
     # -- records ------------------------------------------------------------------------------------------------
@@ -156,6 +158,8 @@ class Hearing:
             message = self.codec.decode(raw)
         except PeerFault as wrong:
             if self.codec.knows(raw):
+                if link.role == "client":
+                    self.unread(link, bytes(raw), str(wrong))
                 link.strike("bad message", str(wrong))
             else:
                 self.metrics.unknown_tags += 1

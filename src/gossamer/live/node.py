@@ -12,12 +12,13 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
+from gossamer.live.arguments import publication, subscription
 from gossamer.live.clock import Clock
 from gossamer.live.config import Config, load
 from gossamer.live.config_tables import about
@@ -31,13 +32,12 @@ from gossamer.live.transports.tcp import Tcp
 from gossamer.live.trust import Act, OpenTrust, Trust
 from gossamer.protocols.assemble import BY_CONTENT
 
-if TYPE_CHECKING:
-    from gossamer.core.filters import Filter
-
 log = logging.getLogger("gossamer.node")
 
 MEMORY_BYTES = 64 << 20
 "Delivered events kept where the spool has no folder: that is memory."
+
+NO_SPOOL = 'set spool.durability to "process" or "disk"'
 
 State: TypeAlias = Literal["new", "starting", "up", "closing", "closed"]
 
@@ -91,7 +91,8 @@ class Node:
             self._spool = await open_spool(self.config, clock)
             self.station = Station(self.config, self.trust, self._spool, clock, self.metrics, self._transport)
             self._check_wishes()
-            self.station.office.clients = Serving(self, self.config.limits.clients_max)
+            serving = Serving(self, self.config.limits.clients_max)
+            self.station.office.clients, self.station.hearing.unread = serving, serving.unread
             self.address = await self.station.listen()
             await self.station.begin()
         except BaseException:
@@ -129,15 +130,14 @@ class Node:
         """Publishes an event. Await the result: then the event is spooled, and is not dropped any more.
 
         The same `key` on the same topic, within the spool's retention, is the same event: publish again after an
-        error without fear of doubles. Many publications may be under way at once, and then share a signature: call
-        `publish` several times and await the results afterwards."""
+        error without fear of doubles. Where there is no spool, a key is refused. Many publications may be under way at
+        once, and then share a signature: call `publish` several times and await the results afterwards."""
         self._check_up("publish")
-        where = topics.topic(topic)
-        data = payload.encode() if isinstance(payload, str) else payload
-        if type(data) is not bytes:
-            raise Misuse(f"a payload is bytes or text, not {type(payload).__name__}: encode it first")
-        self.check_granted("publish", where)
-        return self.station.publishing.publish(where, data, checked(attributes), key)
+        wish = publication(topic, payload, attributes, key)
+        self.check_granted("publish", wish.topic)
+        if key is not None and self._spool is None:
+            raise Misuse(f"a key is remembered in the spool: {NO_SPOOL}, or leave the key out")
+        return self.station.publishing.publish(*wish)
 
     async def handed_over(self, patience_s: float = 10.0) -> bool:
         """Whether everything published so far reached 3 members (all, if there are fewer) within this time."""
@@ -164,10 +164,10 @@ class Node:
         spool still has. A `name` makes the subscription remember, across restarts, what was acknowledged with
         `await inbox.ack(item)`."""
         self._check_up("subscribe")
-        wide, filter = topics.topic(topic), filter_of(where)
+        wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
         self.check_granted("subscribe", wide)
         if name and self._spool is None:
-            raise Misuse('a named subscription needs a spool: set spool.durability to "process" or "disk"')
+            raise Misuse(f"a named subscription needs a spool: {NO_SPOOL}")
         if ordered and filter is not None and self.station.readers.subscriptions.inside and not self._recovers(wide):
             raise Misuse(
                 f"where filters run inside the network, order needs the counts of recovery: set a method for {wide}"
@@ -240,40 +240,3 @@ async def open_spool(config: Config, clock: Clock) -> Spool | None:
         keep_bytes=keep_bytes,
         now_us=clock.now_us,  # a clock that is set while the node runs must not make events old
     )
-
-
-def filter_of(where: str) -> "Filter | None":
-    """What a subscription asks of attributes; None: nothing. Says what is wrong with a text that is no filter."""
-    if not isinstance(where, str):
-        raise Misuse(f"where is a filter in words like 'price > 100', not {type(where).__name__}")
-    if not where:
-        return None
-    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
-
-    return parse(where)
-
-
-def checked(attributes: Mapping[str, Attribute] | None) -> Mapping[str, Attribute]:
-    """Attributes as they may travel; says what is wrong with others."""
-    if not isinstance(attributes, Mapping | None):
-        raise Misuse(f"attributes are a dictionary like {{'minute': 88}}, not {type(attributes).__name__}")
-    for name, value in (attributes or {}).items():
-        if not isinstance(name, str) or not 0 < len(name) <= 128:
-            raise Misuse(f"an attribute's name is text of 1 to 128 letters, not {name!r}")
-        if not isinstance(value, str | int | float):
-            raise Misuse(f"attribute {name} is {type(value).__name__}: use str, int, float or bool")
-        if isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise Misuse(f"attribute {name} does not fit 64 bits: use text")
-        if not (is_utf8(name) and is_utf8(value)):
-            raise Misuse(f"attribute {name!r} has letters that UTF-8 cannot write: put it into the payload as bytes")
-    if attributes and len(attributes) > 64:
-        raise Misuse(f"an event has at most 64 attributes, not {len(attributes)}: put them into the payload")
-    return attributes or {}
-
-
-def is_utf8(value: Attribute) -> bool:
-    """Half a surrogate pair is a letter to Python, and to nobody else."""
-    try:
-        return str(value).isascii() or bool(str(value).encode())
-    except UnicodeEncodeError:
-        return False

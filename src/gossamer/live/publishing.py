@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
-from gossamer.core.errors import GossamerError, Misuse, TransportDown
+from gossamer.core.errors import GossamerError, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.topics import Topic
+from gossamer.live.arguments import too_large
 from gossamer.live.bodies import Bodies
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
@@ -20,7 +21,7 @@ from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
 from gossamer.wire.proof import BATCH_MAX, leaf, levels, proofs
-from gossamer.wire.sealed import HEAD_BYTES_MAX, TAGS_MAX, head_of, seal, unseal
+from gossamer.wire.sealed import TAGS_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -121,13 +122,9 @@ class Publishing:
         tags = self.tagger.tags(self.driver.machine.patterns(topic, attributes)[:TAGS_MAX])
         event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal, tags)
         head = head_of(event)
-        size = len(head) + len(payload)
-        if size > self.event_bytes_max or len(head) > HEAD_BYTES_MAX:
+        if (wrong := too_large(head, payload, self.event_bytes_max)) is not None:
             self.tagger.take_back(tags)
-            raise Misuse(
-                f"an event of {size} bytes is too large, at most {self.event_bytes_max} (and 64 KiB of attributes) "
-                "may be published: put the data elsewhere and publish where it is"
-            )
+            raise wrong
         self._sequence += 1
         self._ordinals[topic] = ordinal
         self.waiting.append((event, key, head, future))

@@ -8,13 +8,15 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.errors import GossamerError
+from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.machine import Message
-from gossamer.live.control import Answer, Enough, Item, Items, Offer, Read, Taken
+from gossamer.core.topics import Topic
+from gossamer.live.control import Answer, Enough, Item, Items, Offer, Read, Taken, refusal_of, told
 from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.inbox import Inbox
 from gossamer.live.link import Link
 from gossamer.live.transports import HIGH_WATER
+from gossamer.live.trust import Act
 from gossamer.wire.frame import PART_BYTES, batch_frame, part_frames
 from gossamer.wire.sealed import head_of, seal
 
@@ -53,6 +55,11 @@ class Serving:
     def asked(self, link: Link, message: Message) -> None:
         if (attendant := self.attendants.get(link)) is not None:
             attendant.asked(message)
+
+    def unread(self, link: Link, data: bytes, why: str) -> None:
+        """A request that cannot be read is answered all the same: somebody may be waiting."""
+        if (attendant := self.attendants.get(link)) is not None and (refusal := refusal_of(data, why)) is not None:
+            attendant.say(refusal)
 
 
 class Attendant:
@@ -103,11 +110,11 @@ class Attendant:
         for part in part_frames(self.transfers, data, None, self.link.version):
             self.link.write(part)
 
-    def _may(self, act: str, topic: str) -> str:
+    def _check_granted(self, act: Act, topic: Topic) -> None:
         assert self.link.peer is not None
-        if self.node.trust.may(self.link.peer, act, topic, time.time()):  # type: ignore[arg-type]
-            return ""
-        return f"the grant of {self.link.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}"
+        if not self.node.trust.may(self.link.peer, act, topic, time.time()):
+            way = "to" if act == "subscribe" else "on"
+            raise Misuse(f"the grant of {self.link.name} does not let it {act} {way} {topic}")
 
     # -- publishing ---------------------------------------------------------------------------------------------
 
@@ -117,26 +124,22 @@ class Attendant:
             self.link.channel.pause(self.offers >= OFFERS_MAX or self.offered_bytes >= OFFERS_BYTES)
 
     async def _publish(self, offer: Offer) -> None:
-        problem, event_id = self._may("publish", offer.topic), None
-        if not problem:
-            try:
-                event_id = await self.node.publish(
-                    offer.topic, offer.payload, attributes=offer.attributes, key=offer.key
-                )
-            except GossamerError as wrong:
-                problem = str(wrong)
+        try:
+            self._check_granted("publish", offer.topic)
+            event_id = await self.node.publish(offer.topic, offer.payload, attributes=offer.attributes, key=offer.key)
+            answer = Answer(offer.number, event_id)
+        except GossamerError as wrong:
+            answer = Answer(offer.number, None, *told(wrong))
         self.offers -= 1
         self.offered_bytes -= len(offer.payload)
         self._pause()
-        self.say(Answer(offer.number, event_id, problem[:1000]))
+        self.say(answer)
 
     # -- reading ------------------------------------------------------------------------------------------------
 
     def _read(self, read: Read) -> None:
         if read.number in self.readers or len(self.readers) >= READERS_MAX:
             self.say(Items(read.number, (), "too many readers of one client, or the same number twice"))
-        elif problem := self._may("subscribe", read.topic):
-            self.say(Items(read.number, (), problem))
         else:
             self.room[read.number] = asyncio.Semaphore(WINDOW)
             self.on_the_way[read.number] = 0
@@ -146,6 +149,7 @@ class Attendant:
         """Reads for the client, in pages, never more than it has room for."""
         room = self.room[read.number]
         try:
+            self._check_granted("subscribe", read.topic)
             inbox = self.node.subscribe(
                 read.topic,
                 where=read.where,
@@ -169,7 +173,7 @@ class Attendant:
                         await asyncio.sleep(BUSY_S)
                     self.say(Items(read.number, tuple(page)))
         except GossamerError as wrong:
-            self.say(Items(read.number, (), str(wrong)[:1000]))
+            self.say(Items(read.number, (), *told(wrong)))
         finally:
             self.inboxes.pop(read.number, None)
             self.room.pop(read.number, None)

@@ -24,7 +24,11 @@ TAGS_MAX = 256
 SEAL_BYTES_MAX = 1 << 10
 "What may stand around head and payload: a proof, and what later versions add. Nobody signed it, so a relay could."
 
-Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=128)]
+ATTRIBUTES_MAX = 64
+ATTRIBUTE_NAME_MAX = 128
+
+Key: TypeAlias = Annotated[str, Meta(min_length=1, max_length=ATTRIBUTE_NAME_MAX)]
+Attributes: TypeAlias = Annotated[dict[Key, Attribute], Meta(max_length=ATTRIBUTES_MAX)]
 
 
 class Head(Struct, frozen=True, array_like=True, gc=False):
@@ -33,7 +37,7 @@ class Head(Struct, frozen=True, array_like=True, gc=False):
     id: EventId
     topic: str
     "A `Topic`, looked at in `unseal`: once for each that is met, not for every event."
-    attributes: Annotated[dict[Key, Attribute], Meta(max_length=64)]
+    attributes: Attributes
     climb: Annotated[float, Meta(ge=0, le=1)] | None
     published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
