@@ -5,6 +5,7 @@ import json
 import re
 import shlex
 from collections.abc import Callable
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,11 +14,15 @@ import pytest
 pytest.importorskip("pyspark")
 
 import pyarrow.parquet as pq
+from rich.console import Console
 
 from cli.running import gossamer
+from gossamer.cli.setting_aside import tell_set_aside
 from gossamer.lab.book import Line
+from gossamer.lab.grid import points
 from gossamer.lab.papers import paper
 from gossamer.lab.rows import Measure
+from gossamer.lab.spec import read
 from lab.hierarchies import HIERARCHIES
 from lab.overlays import OVERLAYS
 from lab.recoveries import RECOVERIES
@@ -129,6 +134,24 @@ def test_a_table_of_ones_own_is_found_beside_the_file(tmp_path: Path) -> None:
     )
     said = {row["metric"]: row["value"] for row in told(tmp_path / "own.toml")}
     assert (said["topics_populated"], said["components"], said["one_sided"]) == (2, 2, 0)
+
+
+def test_rows_of_a_table_that_say_no_pair_are_told_and_kept(tmp_path: Path) -> None:
+    (tmp_path / "pairs.csv").write_text("node,topic\na,x\n,x\nb,x\nc\n")
+    (tmp_path / "own.toml").write_text(
+        '[experiment]\nname = "own"\nprotocol = "spidercast"\n[workload]\nfile = "pairs.csv"\n'
+    )
+    (told,) = points(*read(str(tmp_path / "own.toml")))
+    said = "pairs.csv: rows set aside: 2; the first: row 2 has no node"
+    ran = gossamer("simulate", tmp_path / "own.toml", "--json")
+    assert said in ran.stderr.replace("\n", "")
+    tell_set_aside(Console(file=(screen := StringIO()), width=1000), [told, told], tmp_path)
+    assert screen.getvalue().count(said) == 1
+    kept = tmp_path / "quarantine.csv"
+    assert kept.read_text() == "file,row,reason,node,topic\npairs.csv,2,no node,,x\npairs.csv,4,no topic,c,\n"
+    (tmp_path / "pairs.csv").write_text("node,topic\na,x\nb,x\n")
+    tell_set_aside(Console(file=(screen := StringIO())), [told], tmp_path)
+    assert (screen.getvalue(), kept.exists()) == ("", False)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.lab.studies.overlay.pairs import interests_of
+from gossamer.lab.studies.overlay.pairs import Bad, interests_of, set_aside
 
 
 def said(path: Path) -> list[list[int]]:
@@ -53,9 +53,8 @@ def test_parquet_says_the_same_as_csv(tmp_path: Path) -> None:
 WRONG = {
     "no column": ("node,subject\na,x\n", "has no column topic: it has node, subject"),
     "nothing at all": ("", "has no column node: it is empty"),
-    "no rows": ("node,topic\n", "has no rows: give it a row (node, topic) for each subscription"),
-    "no node": ("node,topic\na,x\n,y\n", "row 2 has no node"),
-    "no topic": ("node,topic\na,x\nb\n", "row 2 has no topic"),
+    "no rows": ("node,topic\n", "has no rows; give it a row (node, topic) for each subscription"),
+    "no good rows": ("node,topic\n\nb\n,x\n", "has no rows: row 2 has no topic; give it a row (node, topic)"),
 }
 
 
@@ -66,9 +65,16 @@ def test_a_table_that_cannot_be_used_is_told_why(tmp_path: Path, text: str, says
     assert says in str(wrong.value)
 
 
-def test_a_node_that_is_missing_in_parquet_is_named_by_its_row(tmp_path: Path) -> None:
-    with pytest.raises(Misuse, match="row 2 has no node"):
-        said(as_parquet(tmp_path, {"node": ["a", None], "topic": ["x", "x"]}))
+def test_rows_that_say_no_pair_are_set_aside_with_their_number_and_the_reason(tmp_path: Path) -> None:
+    bad = [Bad(2, "no node", "", "y"), Bad(3, "no topic", "7", ""), Bad(5, "no node", "", "")]
+    text = as_csv(tmp_path, "node,topic\n1,x\n,y\n7\n2,x\n , \n")
+    assert set_aside(str(text)) == bad
+    table = as_parquet(tmp_path, {"node": [1, None, 7, 2, None], "topic": ["x", "y", None, "x", None]})
+    assert set_aside(str(table)) == bad
+    assert said(text) == said(table) == [[0], [0]]
+
+
+def test_a_column_that_is_missing_in_parquet_is_named(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="has no column node: it has topic"):
         said(as_parquet(tmp_path, {"topic": ["x", "x"]}))
 

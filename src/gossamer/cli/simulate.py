@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gossamer.cli.choosing import choosing, chosen, one_point
+from gossamer.cli.setting_aside import tell_set_aside
 from gossamer.lab.book import SHARES
 from gossamer.lab.grid import Point, points
 from gossamer.lab.rows import Measure
@@ -57,6 +58,7 @@ def command(
     alone, first = one_point(raw, case)
     (point,) = points(alone, source)
     console = Console(stderr=as_json)
+    tell_set_aside(console, [point])
     with console.status("running (the first run of a kernel also compiles it) …"):
         told = told_of(point, run, source)
     if as_json:

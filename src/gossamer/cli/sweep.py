@@ -8,6 +8,7 @@ from rich.console import Console
 
 from gossamer.cli.choosing import choosing, chosen
 from gossamer.cli.running import exit_if_failed, print_summary, starting_spark, sweep_with_progress, write_report
+from gossamer.cli.setting_aside import tell_set_aside
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate
 from gossamer.pipeline.summary import write_csv
@@ -42,6 +43,7 @@ def command(
     raw, source = chosen(spec, settings, seed=seed, engine=engine, runs=runs)
     made = points(raw, source)
     folder = outcomes_folder(out, make=not dry_run)
+    tell_set_aside(console, made, None if dry_run else out)
     if dry_run:
         told = estimate(made, finished_trials(folder))
         if as_json:
