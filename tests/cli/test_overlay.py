@@ -12,6 +12,7 @@ from cli.running import gossamer
 from cli.test_misuse import assert_refused
 from gossamer.fast.measures import components
 from gossamer.fast.overlay import build
+from gossamer.pipeline.desk import read_csv
 from gossamer.protocols.spidercast.setting import OverlaySetting
 from gossamer.protocols.spidercast.workload import Workload
 
@@ -35,17 +36,22 @@ def test_topics_that_came_apart_and_rows_set_aside_are_named(spark: "SparkSessio
     assert (tmp_path / "out" / "report.html").exists()
 
 
-def test_a_generated_workload_is_that_of_an_experiment(spark: "SparkSession", tmp_path: Path) -> None:
-    text = "{nodes = 120, topics = 8, subscriptions = [2, 4]}"
+def test_a_generated_workload_is_that_of_an_experiment_also_with_a_topic_that_everybody_wants(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    text = "{nodes = 500, topics = 8, subscriptions = [2, 4], popularity = 'zipf', exponent = 5.0}"
     said = gossamer("overlay", "--workload", text, "--out", tmp_path / "out", "--seed", 4, "--json")
     assert said.exit_code == 0
     summary = json.loads(said.stdout)
-    wants = Workload(nodes=120, topics=8, subscriptions=(2, 4)).interests(4)
+    wants = Workload(nodes=500, topics=8, subscriptions=(2, 4), popularity="zipf", exponent=5.0).interests(4)
     links = build(OverlaySetting(interests=wants), 4).links
     assert summary["links"] == len(links)
     assert summary["components"] == components(wants.starts, wants.topics, wants.topic_count, links).sum() == 8
     assert (summary["connected"], summary["set_aside"], summary["at_rest"]) == (True, {}, True)
     assert (tmp_path / "out" / "subscriptions.parquet").is_dir()
+    giant = max(read_csv(tmp_path / "out" / "components.csv"), key=lambda row: int(row["subscribers"]))
+    assert (giant["subscribers"], giant["components"], giant["largest"]) == (500, 1, 500)
+    assert summary["degree_max"] <= 10
 
 
 # Refused before Spark is started
