@@ -2,6 +2,7 @@
 
 import json
 import re
+import resource
 import signal
 import subprocess
 import sys
@@ -89,6 +90,15 @@ def test_a_reader_calls_a_node_that_went_away_until_it_is_back(stage: Stage, tmp
         news = reading.object()
     assert (news["payload"], news["redelivered"]) == ("two", False)
     assert reading.end(signal.SIGINT) == 0
+
+
+@pytest.mark.skipif(not hasattr(resource, "prlimit"), reason="a disk is made to look full by Linux alone")
+def test_a_node_whose_disk_is_full_is_nothing_its_client_did_wrong(stage: Stage, tmp_path: Path) -> None:
+    daemon = stage.daemon("--name", "full", "--bind", HERE, "--spool", tmp_path)
+    resource.prlimit(daemon.process.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+    ran = gossamer("publish", ".news", "one", "--node", daemon.address)
+    assert (ran.code, ran.stdout) == (1, "")
+    assert ran.stderr.endswith("look after the disk it is on\n")
 
 
 def test_several_nodes_in_one_process_are_several_nodes(stage: Stage, tmp_path: Path) -> None:
