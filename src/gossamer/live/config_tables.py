@@ -31,7 +31,8 @@ class SpoolConfig(Struct, frozen=True, kw_only=True):
     well, at the price of a sync; `off`, neither: there is no spool, nothing for readers that come later, and nobody who
     would remember keys and names."""
     keep_s: float = 24 * 3600.0
-    "How long delivered events are kept for readers that come later."
+    """How long delivered events are kept for readers that come later, keys of publications are remembered, and what
+    nobody takes is offered."""
     keep_bytes: int = 1 << 30
     "How much of them, at most; the oldest go first."
 

@@ -127,7 +127,8 @@ class Node:
         attributes: Mapping[str, Attribute] | None = None,
         key: str | None = None,
     ) -> Awaitable[EventId]:
-        """Publishes an event. Await the result: then the event is spooled, and is not dropped any more.
+        """Publishes an event. Await the result: then the event is spooled, and is spread until 3 members (all, if there
+        are fewer) have it. What nobody takes for as long as the spool keeps events (`spool.keep_s`, a day) is given up.
 
         The same `key` on the same topic, within the spool's retention, is the same event: publish again after an
         error without fear of doubles. Where there is no spool, a key is refused. Many publications may be under way at

@@ -1,5 +1,5 @@
 """Events of this node's own: signed in small batches, spooled, spread, and spread again until enough members have
-acknowledged them. `publish` is over once the event is spooled; from then on it is not dropped."""
+acknowledged them. `publish` is over once the event is spooled; from then on only `handover` gives it up."""
 
 import asyncio
 import logging
