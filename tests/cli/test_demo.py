@@ -16,6 +16,7 @@ import pytest
 
 from cli.processes import Running, Stage, gossamer, staged
 from gossamer.cli import demo_network, demo_story
+from gossamer.cli.demo import stopped_like_interrupted
 from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, TOPIC, Part, draw_plan
 from gossamer.core.errors import TransportDown
@@ -243,6 +244,16 @@ def test_the_demo_kills_some_of_a_real_network_and_proves_that_nobody_else_misse
     assert "✓ all " in ran.stdout
     assert "✓ no parasites" in ran.stdout
     assert (tmp_path / "report.html").read_text().lower().startswith("<!doctype html>")
+
+
+def test_where_ctrl_c_is_ignored_sigterm_is_not() -> None:
+    """As in the background of a shell's script."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with pytest.raises(KeyboardInterrupt), stopped_like_interrupted():
+            signal.raise_signal(signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_folder_that_is_not_a_demos_is_left_alone(tmp_path: Path) -> None:

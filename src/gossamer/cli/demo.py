@@ -78,7 +78,13 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
 @contextlib.contextmanager
 def stopped_like_interrupted() -> Iterator[None]:
     """SIGTERM ends it as Ctrl-C does: everything is cleared away, the terminal too."""
-    before = signal.signal(signal.SIGTERM, lambda number, _: signal.raise_signal(signal.SIGINT))
+
+    def stop(number: int, _: object) -> None:
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # in the background of a shell's script
+            raise KeyboardInterrupt
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, stop)
     try:
         yield
     finally:
