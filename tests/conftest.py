@@ -1,6 +1,7 @@
 """What all tests share: hypothesis tries the same examples every time, so a run of the suite can be repeated; and one
 Spark session, since starting a second would cost more than most tests take."""
 
+import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         item.add_marker(pytest.mark.xdist_group("spark" if needs_spark else item.nodeid.partition("::")[0]))
 
 
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that runs the suite in the background has Ctrl-C ignored, and so would everything have that tests start.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 settings.register_profile("house", derandomize=True, deadline=None, database=None)
 settings.load_profile("house")
 # Hypothesis also tries numbers it finds in our modules, in whichever happen to be loaded: in several processes, other

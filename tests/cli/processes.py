@@ -18,7 +18,7 @@ from click.testing import CliRunner
 
 from gossamer.cli import main
 
-PATIENCE_S = 30.0
+PATIENCE_S = 60.0
 HERE = "127.0.0.1:0"
 NOBODY = "127.0.0.1:1"
 "An address where nobody listens."
