@@ -180,6 +180,7 @@ def test_a_node_without_a_name_is_refused_unless_its_keys_have_one(tmp_path: Pat
         ("[topics.a]\nlinks = 9", "topics: topic 'a' must start with a dot, like '.a'"),
         ("[scamp]\ntries = 0", "scamp.tries must be at least 1, not 0"),
         ("[search]\nttl = 0", "search.neighbours, ttl, answers and acquaintances must each be at least 1"),
+        ("[search]\nttl = 200", "search.neighbours must be at most 3 and ttl at most 4: a search would flood"),
         ("[hierarchy]\nparents = {'.a' = ['.a.b']}", "hierarchy.parents: topics include each other in a circle"),
         ("[hierarchy]\nparents = {'.a' = '.b'}", "must be a list, not text"),
         ("subscribe = ['soccer']", "subscribe: topic 'soccer' must start with a dot, like '.soccer'"),

@@ -80,7 +80,7 @@ params = st.one_of(
         rotation=st.floats(0.0, 1.0),
     ),
     st.builds(ScampParams, tries=st.integers(1, 2**40), lease_us=st.integers(1, 2**31)),
-    st.builds(SearchParams, neighbours=st.integers(1, 9)),
+    st.builds(SearchParams, neighbours=st.integers(1, 3)),
 )
 SPECIAL: dict[type[Struct], st.SearchStrategy[Any]] = {
     Received: st.builds(

@@ -3,7 +3,11 @@
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.search.messages import PEERS_MAX, TTL_MAX
+from gossamer.protocols.search.messages import PEERS_MAX
+
+NEIGHBOURS_MAX = 3
+HOPS_MAX = 4
+"One request causes at most 3 + 9 + 27 + 81 others, whatever a node's settings say."
 
 
 class Params(Struct, frozen=True, kw_only=True):
@@ -24,5 +28,7 @@ class Params(Struct, frozen=True, kw_only=True):
             raise Misuse("neighbours, ttl, answers and acquaintances must each be at least 1")
         if self.remembered < 1:
             raise Misuse(f"remembered must be at least 1, not {self.remembered}: islands would stay apart")
-        if self.ttl > TTL_MAX or self.answers > PEERS_MAX:
-            raise Misuse(f"ttl must be at most {TTL_MAX} and answers at most {PEERS_MAX}: nobody would hear of more")
+        if self.neighbours > NEIGHBOURS_MAX or self.ttl > HOPS_MAX:
+            raise Misuse(f"neighbours must be at most {NEIGHBOURS_MAX} and ttl at most {HOPS_MAX}: a search would flood")
+        if self.answers > PEERS_MAX:
+            raise Misuse(f"answers must be at most {PEERS_MAX}: nobody would hear of more")
