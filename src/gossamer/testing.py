@@ -22,7 +22,7 @@ QUICK = ScampParams(patience_us=100_000, first_lease_us=1_000_000)
 
 
 class Network:
-    """Nodes that know the first of them. They are closed with the network, the last one first."""
+    """Nodes that know the first of them. They are closed with the network, all at once."""
 
     def __init__(self) -> None:
         self.memory = MemoryNetwork()

@@ -52,7 +52,7 @@ def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
 @node
 @click.option("--publish", multiple=True, metavar="TOPIC", help="May publish on it and below (repeatable).")
 @click.option("--subscribe", multiple=True, metavar="TOPIC", help="May subscribe to it and below (repeatable).")
-@click.option("--owner", help="Who runs the node: no view holds more than a quarter of one owner's.")
+@click.option("--owner", help="Who runs the node: no view is more than a quarter one owner's; not for hpmcast.")
 @click.option("--address", metavar="DIGITS", help="Where it lives in hpmcast's hierarchy, e.g. 2.0.1; '': nowhere.")
 @days
 @click.option("--new-key", is_flag=True, help="Give the node a new key too.")
