@@ -29,6 +29,8 @@ class Params(Struct, frozen=True, kw_only=True):
         if self.remembered < 1:
             raise Misuse(f"remembered must be at least 1, not {self.remembered}: islands would stay apart")
         if self.neighbours > NEIGHBOURS_MAX or self.ttl > HOPS_MAX:
-            raise Misuse(f"neighbours must be at most {NEIGHBOURS_MAX} and ttl at most {HOPS_MAX}: a search would flood")
+            raise Misuse(
+                f"neighbours must be at most {NEIGHBOURS_MAX} and ttl at most {HOPS_MAX}: a search would flood"
+            )
         if self.answers > PEERS_MAX:
             raise Misuse(f"answers must be at most {PEERS_MAX}: nobody would hear of more")
