@@ -1,11 +1,14 @@
 """Packs that are not what they say: no event of them is delivered that would not have been by itself."""
 
 import asyncio
+from collections.abc import Callable
+from typing import Any
 
 import msgspec
 import pytest
 
 from gossamer.core.events import Event
+from gossamer.live import arrivals
 from gossamer.live.keys.network import Network
 from gossamer.wire.frame import PackCopy
 from gossamer.wire.proof import BATCH_MAX
@@ -38,6 +41,36 @@ def test_a_pack_of_a_member_is_delivered_acknowledged_and_passed_on(network: Net
             arena.is_bounded()
 
     asyncio.run(scenario())
+
+
+def test_what_is_known_is_not_decoded(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[str] = []
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as member:
+            await member.greet()
+            alone = signed(member.keys, event(member.keys, 0, b"0"))
+            together = pack_of(member.keys, event(member.keys, 1, b"1"), event(member.keys, 2, b"2"))
+            for name in ("unseal", "unpack"):
+                monkeypatch.setattr(arrivals, name, counted(name, getattr(arrivals, name), decoded))
+            for _ in range(4):
+                member.spread(*alone)
+                member.spread_packs(together)
+            for number in range(3):
+                await delivered(arena, b"%d" % number)
+            assert await member.still_up()
+            assert arena.victim.metrics.copies_known == 3 * 3
+            assert decoded.count("unseal") == decoded.count("unpack") == len(arena.nodes)
+
+    asyncio.run(scenario())
+
+
+def counted(name: str, real: Callable[..., Any], calls: list[str]) -> Callable[..., Any]:
+    def counting(*given: Any) -> Any:
+        calls.append(name)
+        return real(*given)
+
+    return counting
 
 
 def test_a_pack_that_is_none_is_refused(network: Network) -> None:
