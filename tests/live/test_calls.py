@@ -55,7 +55,7 @@ def test_whoever_greets_and_hangs_up_is_not_called_again_at_once() -> None:
             waiting = asyncio.ensure_future(is_given_up(node))
             await asyncio.sleep(0)
             board.say([BRUSQUE], b"\xc0")
-            await asyncio.wait_for(waiting, 10)
+            await asyncio.wait_for(waiting, 60)
             board.say([BRUSQUE], b"\xc0")
             assert (brusque.calls, board.lines[BRUSQUE].dialing) == (1, False)
 

@@ -16,7 +16,7 @@ from gossamer.parts.tree import Tree
 from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.testing import Network
 from gossamer.wire.sealed import TAGS_MAX
-from live.watching import until
+from live.watching import PATIENCE_S, until
 
 HASTY = {"beat_every_us": 50_000, "patience_us": 120_000, "repeat_us": 50_000, "agree_every_us": 200_000}
 "A second of an ordinary tree in a tenth."
@@ -54,7 +54,7 @@ async def knows(nodes: list[Node], patterns: int) -> None:
 
 async def numbers(inbox: Inbox, count: int) -> list[int]:
     found: list[int] = []
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE_S):
         while len(found) < count:
             item = await anext(inbox)
             if isinstance(item, Delivery):

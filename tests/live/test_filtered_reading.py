@@ -19,6 +19,7 @@ from gossamer.live.node import Node
 from gossamer.live.spool import Spool
 from gossamer.live.transports.memory import Memory
 from gossamer.testing import Network
+from live.watching import PATIENCE_S
 
 WHERE = 'symbol in ("IBM", "SAP") and price > 100 and not halted'
 STOCKS: Sequence[dict[str, Attribute]] = (
@@ -39,14 +40,14 @@ MARK: dict[str, Attribute] = {"symbol": "SAP", "price": 1000}
 
 async def publish_stocks(node: Node) -> None:
     """Every stock under its number, and then one that is wanted for sure."""
-    assert await node.joined(".stocks")
+    assert await node.joined(".stocks", PATIENCE_S)
     for number, attributes in enumerate(STOCKS):
         await node.publish(".stocks", str(number), attributes=attributes)
     await node.publish(".stocks", "mark", attributes=MARK)
 
 
 async def take(inbox: Any, count: int) -> list[Any]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         return [await anext(inbox) for _ in range(count)]
 
 
@@ -55,7 +56,7 @@ def payloads(items: list[Any]) -> list[bytes]:
 
 
 async def are_delivered(node: Node, count: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         while node.station.readers.last_place() < count:
             await asyncio.sleep(0)
 
@@ -77,7 +78,7 @@ def test_a_reader_gets_what_matches_and_nothing_else() -> None:
         async with Network() as network:
             a, b = await network.node("a", publish=(".stocks",)), await network.node("b")
             async with b.subscribe(".stocks", where=WHERE) as inbox, b.subscribe(".stocks") as everything:
-                assert await b.joined(".stocks")
+                assert await b.joined(".stocks", PATIENCE_S)
                 await publish_stocks(a)
                 assert sorted(payloads(await take(inbox, 3))) == [b"0", b"1", b"mark"]
                 assert len(await take(everything, len(STOCKS) + 1)) == len(STOCKS) + 1
@@ -183,7 +184,7 @@ def test_what_the_spool_has_for_others_only_is_done_with(tmp_path) -> None:
             await are_delivered(node, 600)
             async with node.subscribe(".a", where="n < 0 or n == 1000", name="billing", from_start=True) as inbox:
                 reading = asyncio.create_task(take(inbox, 1))
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(PATIENCE_S):
                     while inbox.behind is not None:
                         await asyncio.sleep(0)
                 assert await cursor_of(node, "billing", delivered=600) == 600
@@ -201,7 +202,7 @@ def test_order_does_not_wait_for_what_was_filtered_out() -> None:
         async with Network() as network:
             a, b = await network.node("a"), await network.node("b")
             async with b.subscribe(".a", where="n != 1 and n != 2 and n < 5", ordered=True) as inbox:
-                assert await b.joined(".a")
+                assert await b.joined(".a", PATIENCE_S)
                 for n in range(6):
                     await a.publish(".a", b"%d" % n, attributes={"n": n})
                 got = await take(inbox, 3)

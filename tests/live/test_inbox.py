@@ -10,6 +10,7 @@ from gossamer.live.config_tables import Limits, SpoolConfig
 from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.node import Node
 from gossamer.testing import QUICK, Network
+from live.watching import PATIENCE_S
 
 SMALL = Limits(inbox_items=5)
 
@@ -19,7 +20,7 @@ async def numbered(node: Node, count: int, start: int = 0) -> None:
 
 
 async def take(inbox, count: int) -> list[Delivery | Gap]:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         return [await anext(inbox) for _ in range(count)]
 
 

@@ -15,6 +15,7 @@ from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.testing import QUICK
 from gossamer.wire.frame import PART_BYTES
 from gossamer.wire.sealed import head_of
+from live.watching import PATIENCE_S
 
 TOPIC = ".soccer"
 
@@ -33,7 +34,7 @@ class Pair:
         self.b = await self.node("b", seeds=(self.a.address,))
         self.inbox = self.b.subscribe(TOPIC)
         await self.inbox.__aenter__()
-        assert await self.b.joined(TOPIC)
+        assert await self.b.joined(TOPIC, PATIENCE_S)
         return self
 
     async def node(self, name: str, **more: Any) -> Node:
@@ -46,7 +47,7 @@ class Pair:
 
     async def carries(self, *payloads: bytes) -> Delivery:
         """Publishes all at once; the last one that came."""
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await asyncio.gather(*(self.a.publish(TOPIC, each) for each in payloads))
             items: list[Delivery] = []
             while len(items) < len(payloads):

@@ -8,6 +8,7 @@ import pytest
 from gossamer import Delivery, Gap
 from gossamer.live.inbox import Inbox
 from gossamer.testing import Network
+from live.watching import PATIENCE_S
 
 EVENTS = 60
 UNHURRIED: dict[str, Any] = {"ack_s": 1000.0}
@@ -18,7 +19,7 @@ async def everything(inbox: Inbox, count: int) -> tuple[list[int], list[Gap]]:
     """The numbers of the first `count` events, and what was said to be missing meanwhile."""
     numbers: list[int] = []
     gaps: list[Gap] = []
-    async with asyncio.timeout(60.0):
+    async with asyncio.timeout(PATIENCE_S):
         while len(numbers) < count:
             item = await anext(inbox)
             if isinstance(item, Delivery):
@@ -41,8 +42,8 @@ class Pair:
             self.publisher = await network.node("publisher", timeouts=UNHURRIED, **self.settings)
             self.reader = await network.node("reader", timeouts=UNHURRIED, faults=self.faults, **self.settings)
             async with self.publisher.subscribe(".a"), self.reader.subscribe(".a", recover=self.recover) as inbox:
-                assert await self.reader.joined(".a")
-                assert await self.publisher.joined(".a")
+                assert await self.reader.joined(".a", PATIENCE_S)
+                assert await self.publisher.joined(".a", PATIENCE_S)
                 await self.meet(inbox)
                 for number in range(events):
                     await self.publisher.publish(".a", str(number))
@@ -55,7 +56,7 @@ class Pair:
         hearing = self.reader.station.hearing
         losing, hearing.losing = hearing.losing, None
         await self.publisher.publish(".a", "-1")
-        async with asyncio.timeout(60.0):
+        async with asyncio.timeout(PATIENCE_S):
             while not isinstance(await anext(inbox), Delivery):
                 pass  # a gap may be told before what fills it
         hearing.losing = losing

@@ -22,6 +22,7 @@ from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.sim.replay import Replayed, find_lives, replay
 from gossamer.testing import Network
+from live.watching import PATIENCE_S
 
 DRAWN = Params(
     electors=100.0,
@@ -78,7 +79,7 @@ class Stage:
         self.nodes[name] = await self.make(name)
         if topic := TOPICS.get(name):
             self.inboxes[name] = await self.nodes[name].subscribe(topic).__aenter__()
-            assert await self.nodes[name].joined(topic)
+            assert await self.nodes[name].joined(topic, PATIENCE_S)
 
     async def publish(self, name: str, topic: str, count: int) -> None:
         """Publishes, and lets members take it; who gets it when is not what is tried here."""

@@ -140,7 +140,7 @@ def test_order_filters_and_named_subscriptions_work_as_ever_while_messages_are_l
                 assert ordered.order is not None
                 ordered.order.patience_s = PATIENCE_S  # what was lost is found again, sooner or later
                 for node in nodes[:3]:
-                    assert await node.joined(".a")
+                    assert await node.joined(".a", PATIENCE_S)
                 for number in range(30):
                     await nodes[3].publish(".a", str(number), attributes={"n": number})
                 assert await payloads(ordered, 30) == [b"%d" % n for n in range(30)]

@@ -78,7 +78,7 @@ def test_events_to_be_kept_go_by_themselves_after_a_while(monkeypatch: pytest.Mo
     monkeypatch.setattr("gossamer.live.spool.courier.LINGER_S", 0.001)
 
     async def scenario() -> None:
-        async with spooling() as spool, asyncio.timeout(10):
+        async with spooling() as spool, asyncio.timeout(60):
             await watched(spool)
             for n in range(3):
                 spool.keep([kept(n)])
