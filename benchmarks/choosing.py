@@ -11,17 +11,20 @@ import msgspec
 
 from gossamer.lab.book import Book, Line
 from gossamer.lab.claims import Claim
-from gossamer.lab.papers.comparison import COLUMNS, DESIGNS, PAPER, row
+from gossamer.lab.papers.comparison import COLUMNS, DESIGNS, PAPER, figures, row
 
 PAGE = Path(__file__).parents[1] / "docs" / "choosing.md"
+FIGURE = PAGE.parent / "images" / "comparison.svg"
 
 
 @click.command(epilog="Example: python -m benchmarks.choosing out/comparison")
 @click.argument("folder", type=click.Path(path_type=Path, exists=True, file_okay=False))
 def main(folder: Path) -> None:
-    """Both tables of docs/choosing.md, from the summaries in FOLDER. What the page says beside them is for people to
-    write, and to read again when these have changed."""
-    PAGE.write_text(written(PAGE.read_text(), book_of(folder)))
+    """Both tables of docs/choosing.md and its figure, from the summaries in FOLDER. What the page says beside them is
+    for people to write, and to read again when these have changed."""
+    book = book_of(folder)
+    PAGE.write_text(written(PAGE.read_text(), book))
+    FIGURE.write_text(drawn(book))
 
 
 def book_of(folder: Path) -> Book:
@@ -39,6 +42,11 @@ def written(page: str, book: Book) -> str:
     """The page with these numbers in its tables."""
     page = _with_rows(page, COLUMNS, [row(book, case) for case in DESIGNS])
     return _with_rows(page, ("Claim", "What we find", "Verdict"), [_told(claim) for claim in PAPER.claims(book)])
+
+
+def drawn(book: Book) -> str:
+    """What each design takes, as SVG."""
+    return figures(book)[0].svg
 
 
 def _told(claim: Claim) -> tuple[str, str, str]:

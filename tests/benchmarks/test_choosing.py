@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.choosing import PAGE, book_of, written
+from benchmarks.choosing import FIGURE, PAGE, book_of, drawn, written
 
 from gossamer.lab.papers.comparison import CALM, COLUMNS, DESIGNS, WORKLOAD
 from lab.comparison_book import book
@@ -26,6 +26,12 @@ def test_other_numbers_make_another_page_and_nothing_else_changes() -> None:
     assert [line for line in made.splitlines() if line[:1] != "|"] == [
         line for line in page.splitlines() if line[:1] != "|"
     ]
+
+
+def test_the_page_shows_a_figure_with_every_design_and_other_numbers_make_another() -> None:
+    assert f"](images/{FIGURE.name})" in PAGE.read_text()
+    assert all(design in FIGURE.read_text() for design in DESIGNS)
+    assert drawn(book()) == drawn(book()) != drawn(book((WORKLOAD, "flood", "copies", 1234.0)))
 
 
 def test_a_page_without_its_table_is_not_written() -> None:
