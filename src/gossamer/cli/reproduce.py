@@ -30,7 +30,7 @@ COLOURS = {"reproduced": "green", "differs": "yellow", "cannot be compared": "di
 @click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say.")
 @click.option("--json", "as_json", is_flag=True, help="The claims as JSON.")
 def command(name: str, out: Path, master: str | None, runs: int | None, as_json: bool) -> None:
-    """Every table, figure and headline claim of a paper.
+    """Every table, figure and headline claim of a paper, in minutes.
 
     Writes claims.json (a verdict per claim), summary.csv per experiment, figures and report.html below --out/NAME.
     Can be stopped and started again: finished trials are kept.
