@@ -56,7 +56,8 @@ class TcpChannel(asyncio.Protocol):
         return self.transport.get_write_buffer_size()
 
     def close(self) -> None:
-        self.transport.close()
+        if not self.transport.is_closing():  # closed once more, asyncio's TLS could not be asked anything again
+            self.transport.close()
 
     def abort(self) -> None:
         self.transport.abort()
