@@ -61,17 +61,9 @@ class Recorder:
             self.writer.row("gap", now_us, topic=topic, detail=f"{item.lost}: {item.why}")
 
     def _deliver(self, now_us: int, event: Event, hops: int, detail: str | None = None) -> None:
-        who = event.id
+        who, size = event.id, len(event.payload)  # without keywords: they cost a third more, at every delivery
         self.writer.row(
-            "deliver",
-            now_us,
-            topic=event.topic,
-            publisher=who.publisher,
-            incarnation=who.incarnation,
-            sequence=who.sequence,
-            hops=hops,
-            bytes=len(event.payload),
-            detail=detail,
+            "deliver", now_us, None, event.topic, who.publisher, who.incarnation, who.sequence, hops, size, detail
         )
 
     def _missing(self, now_us: int, missing: Missing) -> None:
