@@ -3,10 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from msgspec import Struct
 
 from gossamer.core.events import Carried, Event
@@ -17,13 +20,16 @@ from gossamer.live.clock import Clock
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
+from gossamer.live.node import Node
+from gossamer.live.parcel import Row
 from gossamer.live.retrieval import Retrieval
 from gossamer.protocols.assemble import DYNAMIC_MESSAGES
 from gossamer.protocols.recovery.messages import Again
 from gossamer.testing import Network
 from gossamer.wire.codec import Codec
 from gossamer.wire.sealed import head_of, seal
-from live.watching import until
+from live.watching import payloads, until
+from wire.test_pack import packed
 
 ME = 1
 EVENTS = [Event(EventId(ME, 0, number), ".a", b"x" * 100) for number in (1, 2, 3)]
@@ -38,7 +44,7 @@ def hand_over() -> HandOver:
 def test_whoever_missed_an_event_makes_the_members_that_must_have_it_no_fewer() -> None:
     async def scenario() -> None:
         handover, event = hand_over(), EVENTS[0]
-        handover.begin([event], [SEALED[event.id]])
+        handover.begin([event], [SEALED[event.id]], [Row(event.id, 1)])
         handover.told([event.id], (2, 3, 4, 5))
         handover.acked(2, ((0, 1, 1),))
         handover.told([event.id], (6,), again=True)
@@ -48,6 +54,105 @@ def test_whoever_missed_an_event_makes_the_members_that_must_have_it_no_fewer() 
         handover.acked(3, ((0, 1, 1),))
         assert event.id not in handover.unacked
         handover.close()
+
+    asyncio.run(scenario())
+
+
+# -- packs -------------------------------------------------------------------------------------------------------
+
+FIRST, LAST = 1, 8
+PACK = packed([Event(EventId(ME, 0, number), ".a", b"x") for number in range(FIRST, LAST + 1)])
+Peers = st.lists(st.integers(2, 7), min_size=1, max_size=5, unique=True)
+Told = st.tuples(st.integers(FIRST, LAST), st.integers(FIRST, LAST), Peers, st.booleans())
+Acked = st.tuples(st.integers(FIRST - 2, LAST + 2), st.integers(FIRST - 2, LAST + 2), st.integers(2, 7))
+
+
+class Plain:
+    """Each event by itself: what becomes of it, whatever it was spread with."""
+
+    def __init__(self) -> None:
+        self.told, self.done = 0, False
+        self.asked: set[int] = set()
+        self.acked: set[int] = set()
+
+    def hear(self, about: Any, again: bool = False) -> None:
+        """It went to these, or one of them has it."""
+        if isinstance(about, list) and not self.done:
+            self.told = self.told if again else len(about)
+            self.asked |= {*about}
+        elif not isinstance(about, list) and about in self.asked:
+            self.acked.add(about)
+        self.done = self.done or 0 < min(3, self.told) <= len(self.acked)
+
+
+@given(Peers, st.lists(Told | Acked, max_size=20))
+def test_a_pack_is_counted_as_its_events_would_be_and_its_row_goes_with_the_last(
+    peers: list[int], calls: list[tuple[int, int, list[int], bool] | tuple[int, int, int]]
+) -> None:
+    done: list[EventId] = []
+
+    async def scenario() -> None:
+        handover, events = hand_over(), [Event(each, ".a", b"x") for each in PACK.ids]
+        handover.spool = cast(Any, SimpleNamespace(done=done.extend))
+        handover.begin(events, PACK, [Row(PACK.ids[0], 5)] * 5 + [Row(PACK.ids[5], 3)] * 3)
+        plain = {number: Plain() for number in range(FIRST, LAST + 1)}
+        for low, high, *said in [(FIRST, LAST, peers, False), *calls]:
+            match said:
+                case [list(told), bool(again)]:
+                    low, high = sorted((low, high))
+                    handover.told([EventId(ME, 0, number) for number in range(low, high + 1)], tuple(told), again)
+                case [int(peer)]:
+                    handover.acked(peer, ((0, low, high),))
+            for number in range(max(FIRST, low), min(LAST, high) + 1):
+                plain[number].hear(*said)
+            assert [each.sequence for each in handover.unacked] == [n for n, each in plain.items() if not each.done]
+        await asyncio.sleep(0)
+        rows = {PACK.ids[0]: range(1, 6), PACK.ids[5]: range(6, 9)}
+        assert sorted(done) == [row for row, its in rows.items() if all(plain[number].done for number in its)]
+        handover.close()
+
+    asyncio.run(scenario())
+
+
+async def read_and_handed_over(network: Network, publisher: Node, count: int) -> None:
+    """A reader comes and gets everything once; then nothing waits any more."""
+    spool = publisher.station.spool
+    assert spool is not None
+    reader = await network.node("reader")
+    async with reader.subscribe(".x") as inbox:
+        assert sorted(await payloads(inbox, count)) == sorted(b"%d" % number for number in range(count))
+        assert await publisher.handed_over(30)
+        assert await spool.outbox(10) == []
+        assert not inbox.at_hand()
+
+
+def test_packs_left_to_the_spool_are_taken_from_there_once_somebody_comes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.live.handover.UNACKED_MAX", 150)
+    monkeypatch.setattr("gossamer.live.handover.SHELVED_AT_ONCE", 100)
+
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("publisher", timeouts={"ack_s": 0.05})
+            for start in (0, 200):
+                await asyncio.gather(*[node.publish(".x", b"%d" % number) for number in range(start, start + 200)])
+            assert node.station.handover.shelved > 0
+            await read_and_handed_over(network, node, 400)
+
+    asyncio.run(scenario())
+
+
+def test_packs_that_nobody_took_are_sent_by_the_next_life(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            settings: dict[str, Any] = {"spool": {"folder": str(tmp_path)}, "timeouts": {"ack_s": 0.05, "leave_s": 0.1}}
+            node = await network.node("publisher", **settings)
+            await asyncio.gather(*[node.publish(".x", b"%d" % number) for number in range(200)])
+            assert node.station.spool is not None
+            assert max(each.more for each in await node.station.spool.outbox(200)) == 63
+            await network.crash("publisher")
+            again = await network.node("publisher", **settings)
+            assert len(again.station.handover.unacked) == 200
+            await read_and_handed_over(network, again, 200)
 
     asyncio.run(scenario())
 

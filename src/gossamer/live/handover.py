@@ -15,6 +15,7 @@ from gossamer.core.machine import Publish
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.driver import Driver
+from gossamer.live.parcel import Parcel, Row
 from gossamer.live.spool.items import Waiting
 from gossamer.parts.bucket import Buckets
 from gossamer.wire.pack import Pack
@@ -22,8 +23,6 @@ from gossamer.wire.sealed import unseal
 
 log = logging.getLogger("gossamer.publishing")
 
-MEMBERS_ENOUGH = 3
-"Members that must have an event before its publisher may forget it (all, if there are fewer)."
 ACKS_PER_S = 200_000
 "Acknowledgements looked at for one peer, at once and each second: a few bytes may acknowledge millions."
 UNACKED_MAX = 20_000
@@ -37,29 +36,8 @@ UNWANTED_TRIES = 2
 class Outbox(Protocol):
     """The part of the spool this needs."""
 
-    def done(self, ids: list[EventId]) -> None: ...
+    def done(self, firsts: list[EventId]) -> None: ...
     async def outbox(self, limit: int, after: int = 0) -> list[Waiting]: ...
-
-
-class Unacked:
-    """An event and who has it."""
-
-    __slots__ = ("acked", "asked", "at_s", "body", "event", "join", "told", "tries")
-
-    def __init__(self, event: Event, body: bytes | Pack, join: bool, at_s: float) -> None:
-        self.event, self.body, self.join, self.at_s = event, body, join, at_s
-        self.told = 0
-        "To how many it went when it was last spread."
-        self.tries = 0
-        self.asked: tuple[Peer, ...] = ()
-        "To whom it ever went: nobody else can have it from us."
-        self.acked: set[Peer] = set()
-
-    def sealed(self) -> bytes:
-        return self.body.alone(self.event.id)[1] if isinstance(self.body, Pack) else self.body
-
-    def enough(self) -> bool:
-        return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)
 
 
 class HandOver:
@@ -70,8 +48,8 @@ class HandOver:
     ) -> None:
         self.me, self.driver, self.bodies, self.spool = me, driver, bodies, spool
         self.again_s, self.forget_after_s = again_s, forget_after_s
-        self.unacked: dict[EventId, Unacked] = {}
-        "In the order they were last spread."
+        self.unacked: dict[EventId, Parcel] = {}
+        "By the id of each event, in the order they were last spread."
         self.joins: Callable[[Topic], bool] = lambda topic: True
         "Whether this node may take part in a topic it publishes on; otherwise it hands events to members."
         self.is_unwanted: Callable[[EventId], bool] = lambda event_id: False
@@ -83,6 +61,7 @@ class HandOver:
         self.loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._done: list[EventId] = []
+        self._telling = False
         self._in_order = True
         "Whether what is unacknowledged stands in the order of its sequence: nothing was spread again."
         self._looked_at = Buckets(ACKS_PER_S, ACKS_PER_S)
@@ -94,31 +73,54 @@ class HandOver:
         if len(self.unacked) < UNACKED_MAX:
             return True
         if self.spool is not None:
-            lonely = [event_id for event_id, entry in self.unacked.items() if entry.told == 0]
+            lonely = [event_id for event_id, parcel in self.unacked.items() if parcel.told == 0]
             for event_id in lonely[:SHELVED_AT_ONCE]:
+                self._alone(event_id)
                 del self.unacked[event_id]
                 self.shelved += 1
         return len(self.unacked) < UNACKED_MAX
 
-    def begin(self, events: Sequence[Event], bodies: Sequence[bytes | Pack]) -> None:
-        """Spreads events of one topic for the first time in this life: sealed alone, or in a pack."""
+    def begin(self, events: Sequence[Event], bodies: Sequence[bytes] | Pack, rows: Sequence[Row]) -> None:
+        """Spreads events of one topic for the first time in this life: each sealed alone, or all in a pack."""
         join, now_s = self.joins(events[0].topic), self.loop.time()
-        entries = [Unacked(event, body, join, now_s) for event, body in zip(events, bodies, strict=True)]
-        self.unacked.update({entry.event.id: entry for entry in entries})
+        if isinstance(bodies, Pack):
+            parcels = [Parcel(events, bodies, rows, join, now_s)]
+        else:
+            alone = zip(events, bodies, rows, strict=True)
+            parcels = [Parcel([event], body, [row], join, now_s) for event, body, row in alone]
+        for parcel in parcels:
+            self.unacked.update(dict.fromkeys(parcel.ids, parcel))
         self.driver.feed(Publish(events[0], join, tuple(events[1:])))
-        for entry in entries:
-            if entry.told == 0 and self.is_unwanted(entry.event.id):
-                self._finish(entry.event.id)
+        for parcel in parcels:
+            for event_id in parcel.ids if parcel.told == 0 else ():
+                self._finish_unwanted(event_id)
+
+    def _finish_unwanted(self, event_id: EventId) -> None:
+        """An event that was told to nobody, since nobody wants it."""
+        if event_id in self.unacked and self.unacked[event_id].told == 0 and self.is_unwanted(event_id):
+            self._finish(self._alone(event_id))
+
+    def _alone(self, event_id: EventId) -> Parcel:
+        """An event goes its own way, and so does whatever it was spread with."""
+        parcel = self.unacked[event_id]
+        if len(parcel.events) > 1:
+            self.unacked.update({one.events[0].id: one for one in parcel.apart()})
+        return self.unacked[event_id]
 
     def told(self, events: Sequence[EventId], peers: tuple[Peer, ...], again: bool = False) -> None:
-        """Events of ours left for these peers; `again`: because they missed them, which makes the others no fewer."""
+        """Events of ours left for these peers; `again`: because they missed them."""
+        parcel = self.unacked.get(events[0])
+        if parcel is not None and len(events) > 1 and parcel.ids == events:
+            self._told(parcel, peers, again)
+            return
         for event_id in events:
-            if (entry := self.unacked.get(event_id)) is not None:
-                if not again:
-                    entry.told = len(peers)
-                entry.asked = tuple(dict.fromkeys((*entry.asked, *peers))) if entry.asked else peers
-                if entry.acked and entry.enough():  # by members of whom fewer are left now
-                    self._finish(event_id)
+            if event_id in self.unacked:
+                self._told(self._alone(event_id), peers, again)
+
+    def _told(self, parcel: Parcel, peers: tuple[Peer, ...], again: bool) -> None:
+        parcel.tell(peers, again)
+        if parcel.acked and parcel.enough():  # by members of whom fewer are left now
+            self._finish(parcel)
 
     def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """A member has these events."""
@@ -131,34 +133,45 @@ class HandOver:
             last = min(last, first + UNACKED_MAX)
             if not self._looked_at.take(peer, self.driver.clock.now_us(), max(1, last + 1 - first)):
                 return
-            for sequence in range(first, last + 1):
-                event_id = EventId(self.me, incarnation, sequence)
-                entry = self.unacked.get(event_id)
-                if entry is not None and peer in entry.asked:
-                    entry.acked.add(peer)
-                    if entry.enough():
-                        self._finish(event_id)
+            while first <= last:
+                first += self._acked(peer, EventId(self.me, incarnation, first), last)
         if self.shelved and self._unshelving is None:
             self._unshelving = self.loop.create_task(self._unshelve())
 
+    def _acked(self, peer: Peer, event_id: EventId, last: int) -> int:
+        """A member has this event, and those after it up to a sequence. How many were looked at."""
+        parcel = self.unacked.get(event_id)
+        if parcel is None or peer not in parcel.asked:
+            return 1
+        if parcel.events[0].id != event_id or parcel.events[-1].id.sequence > last:
+            parcel = self._alone(event_id)
+        parcel.acked.add(peer)
+        if parcel.enough():
+            self._finish(parcel)
+        return parcel.events[-1].id.sequence + 1 - event_id.sequence
+
     def restored(self, event_id: EventId) -> Body | None:
         """The body of an event that had to give way to others while it waited."""
-        if (entry := self.unacked.get(event_id)) is None:
+        if (parcel := self.unacked.get(event_id)) is None:
             return None
-        sealed = entry.sealed()
+        sealed = parcel.sealed(event_id)
         return self.bodies.add(event_id, unseal(sealed)[1], sealed)
 
-    def _finish(self, event_id: EventId) -> None:
-        del self.unacked[event_id]
-        self._done.append(event_id)
+    def _finish(self, parcel: Parcel) -> None:
+        for event, row in zip(parcel.events, parcel.rows, strict=True):
+            del self.unacked[event.id]
+            row.left -= 1
+            if not row.left:
+                self._done.append(row.first)
         self._in_order = self._in_order or not self.unacked
-        if len(self._done) == 1:
+        if not self._telling:
+            self._telling = True
             self.loop.call_soon(self._tell_spool)
         self._changed.set()
 
     def _tell_spool(self) -> None:
-        done, self._done = self._done, []
-        if self.spool is not None and not self.driver.closed:
+        done, self._done, self._telling = self._done, [], False
+        if done and self.spool is not None and not self.driver.closed:
             self.spool.done(done)
 
     async def _unshelve(self) -> None:
@@ -169,44 +182,58 @@ class HandOver:
         while page := await self.spool.outbox(SHELVED_AT_ONCE, after):
             after = page[-1].number
             for each in page:
-                if each.id not in self.unacked and self.has_room():
-                    event, leaf, _ = unseal(each.sealed)
-                    self.bodies.add(event.id, leaf, each.sealed)
-                    self.begin([event], [each.sealed])
+                if not self.unacked.keys() >= {*each.ids}:
+                    self._begin_again(each)
         self._unshelving = None
+        self._changed.set()
+
+    def _begin_again(self, waiting: Waiting) -> None:
+        """What waited in a row of the spool, of which some events may be under way and others were taken over."""
+        if not self.has_room():
+            self.shelved += 1 + waiting.more
+            return
+        row = Row(waiting.id, 1 + waiting.more)
+        for event_id, sealed in waiting.each():
+            if event_id in self.unacked:
+                self._alone(event_id).rows = [row]
+                continue
+            event, leaf, _ = unseal(sealed)
+            self.bodies.add(event_id, leaf, sealed)
+            self.begin([event], [sealed], [row])
 
     def _look_again(self) -> None:
         """Spreads again what nobody, or too few, acknowledged in time; gives up what is very old."""
         self._again = self.loop.call_later(self.again_s / 2, self._look_again)
         now_s, now_us = self.loop.time(), self.driver.clock.now_us()
-        for event_id, entry in tuple(self.unacked.items()):
-            if now_s - entry.at_s < self.again_s:
+        for event_id in tuple(self.unacked):
+            parcel = self.unacked[event_id]
+            if now_s - parcel.at_s < self.again_s:
                 break  # in the order they were last spread: younger ones have waited less
-            if now_s - entry.at_s < min(AGAIN_MAX_S, self.again_s * 2**entry.tries):
+            if now_s - parcel.at_s < min(AGAIN_MAX_S, self.again_s * 2**parcel.tries):
                 continue
-            if now_us - entry.event.published_us > self.forget_after_s * 1e6:
-                log.warning(
-                    "nobody took over %s on %s in %g s: given up", event_id, entry.event.topic, self.forget_after_s
-                )
-                self._finish(event_id)
+            parcel = self._alone(event_id)
+            event = parcel.events[0]
+            if now_us - event.published_us > self.forget_after_s * 1e6:
+                log.warning("nobody took over %s on %s in %g s: given up", event_id, event.topic, self.forget_after_s)
+                self._finish(parcel)
                 continue
-            if entry.tries >= UNWANTED_TRIES and entry.told == 0 and self.is_unwanted(event_id):
-                self._finish(event_id)
+            if parcel.tries >= UNWANTED_TRIES and parcel.told == 0 and self.is_unwanted(event_id):
+                self._finish(parcel)
                 continue
-            entry.tries += 1
-            entry.at_s = now_s
+            parcel.tries += 1
+            parcel.at_s = now_s
             self.unacked[event_id] = self.unacked.pop(event_id)
             self._in_order = False
-            self.driver.feed(Publish(entry.event, entry.join))
+            self.driver.feed(Publish(event, parcel.join))
         self._changed.set()
 
     async def finished(self, patience_s: float) -> bool:
         """Waits until enough members have everything; False: not within this time, or nobody is there to take it."""
         try:
             async with asyncio.timeout(patience_s):
-                while self.unacked:
-                    later = self.driver.machine.waiting or self.is_underway()
-                    if not later and not any(entry.told for entry in self.unacked.values()):
+                while self.unacked or self.shelved or self._unshelving is not None:
+                    later = self.driver.machine.waiting or self.is_underway() or self._unshelving is not None
+                    if not later and not any(parcel.told for parcel in self.unacked.values()):
                         return False
                     self._changed.clear()
                     await self._changed.wait()

@@ -3,8 +3,9 @@ acknowledged them. `publish` is over once the event is spooled; from then on onl
 
 import asyncio
 import logging
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from itertools import groupby
+from itertools import accumulate, groupby, islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from gossamer.core.errors import GossamerError, TransportDown
@@ -16,7 +17,8 @@ from gossamer.live.bodies import Bodies
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
-from gossamer.live.spool.items import Outgoing
+from gossamer.live.parcel import Row, rows_of
+from gossamer.live.spool.items import Outgoing, Waiting
 from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
@@ -34,7 +36,7 @@ SEAL_EVERY_S = 0.005
 WAITING_MAX = 100_000
 
 
-Waiting: TypeAlias = "tuple[Event, str | None, bytes, Future[EventId]]"
+Queued: TypeAlias = "tuple[Event, str | None, bytes, Future[EventId]]"
 "An event to be sealed: with its key, its head, and whom to tell."
 
 
@@ -68,7 +70,7 @@ class Publishing:
         self.joins = True
         "False: a guest, who hands its events to members and becomes none."
         self.loop = asyncio.get_running_loop()
-        self.waiting: list[Waiting] = []
+        self.waiting: deque[Queued] = deque()
         self._sequence = 0
         self._ordinals: dict[Topic, int] = {}
         self.tagger = Tagger()
@@ -143,31 +145,33 @@ class Publishing:
         self._sealing = False
         self._sealed_s = self.loop.time()
         while self.waiting and self.handover.has_room() and not self.driver.board.clogged():
-            count = self._fitting()
-            batch, self.waiting = self.waiting[:count], self.waiting[count:]
-            self._seal_batch(batch)
+            self._seal_batch([self.waiting.popleft() for _ in range(self._fitting())])
         if self.waiting:
             self._sealing = True
             self.loop.call_later(SEAL_EVERY_S, self._seal)
 
     def _fitting(self) -> int:
         """How many of those that wait share a signature; large ones go alone, so that queues can hold them."""
-        size = 0
-        for count, (event, _, _, _) in enumerate(self.waiting[:BATCH_MAX]):
-            size += len(event.payload)
-            if size > BATCH_BYTES:
-                return max(1, count)
-        return min(len(self.waiting), BATCH_MAX)
+        sizes = accumulate([len(event.payload) for event, _, _, _ in islice(self.waiting, BATCH_MAX)])
+        return max(1, sum([size <= BATCH_BYTES for size in sizes]))
 
-    def _seal_batch(self, batch: "list[Waiting]") -> None:
+    def _seal_batch(self, batch: "list[Queued]") -> None:
         bodies = self._bodies([event for event, _, _, _ in batch], [head for _, _, head, _ in batch])
+        outgoing = self._outgoing(batch, bodies)
+        rows = rows_of(outgoing)
         if self.spool is None:
-            self._spread(batch, bodies)
+            self._spread(batch, bodies, rows)
             return
-        spooled = self.spool.accept([Outgoing(e.id, e.topic, self.bodies.sealed(e.id), key) for e, key, _, _ in batch])
-        spooled.add_done_callback(lambda done: self._spooled(batch, bodies, done))
+        spooled = self.spool.accept(outgoing)
+        spooled.add_done_callback(lambda done: self._spooled(batch, bodies, rows, done))
 
-    def _bodies(self, events: list[Event], heads: list[bytes]) -> Sequence[bytes | Pack]:
+    def _outgoing(self, batch: "list[Queued]", bodies: list[bytes] | Pack) -> list[Outgoing]:
+        """As the spool keeps them: a pack as a whole, unless the spool is to find some of its events by their keys."""
+        if isinstance(bodies, Pack) and all(key is None for _, key, _, _ in batch):
+            return [Outgoing(bodies.ids[0], batch[0][0].topic, bodies)]
+        return [Outgoing(event.id, event.topic, self.bodies.sealed(event.id), key) for event, key, _, _ in batch]
+
+    def _bodies(self, events: Sequence[Event], heads: list[bytes]) -> list[bytes] | Pack:
         """Signs events together; they travel together too, unless they are large."""
         payloads = [event.payload for event in events]
         leaves = [*map(leaf, heads, payloads)]
@@ -176,44 +180,48 @@ class Publishing:
         if len(events) > 1 and sum(map(len, heads)) + sum(map(len, payloads)) < PACK_BYTES_MAX:
             made = pack(heads, events, tree, stamp)
             self.bodies.add_pack(made)
-            return [made] * len(events)
+            return made
         sealed = [*map(seal, heads, payloads, proofs(tree, stamp))]
         for event, its_leaf, body in zip(events, leaves, sealed, strict=True):
             self.bodies.add(event.id, its_leaf, body)
         return sealed
 
-    def _spooled(self, batch: "list[Waiting]", bodies: Sequence[bytes | Pack], done: "Future[None]") -> None:
+    def _spooled(
+        self, batch: "list[Queued]", bodies: list[bytes] | Pack, rows: list[Row], done: "Future[None]"
+    ) -> None:
         if done.cancelled() or (wrong := done.exception()) is not None:
             for _, _, _, future in batch:
                 if not future.done():
                     future.set_exception(TransportDown("the node was closed") if done.cancelled() else wrong)  # type: ignore[arg-type]
             return
-        self._spread(batch, bodies)
+        self._spread(batch, bodies, rows)
 
-    def _spread(self, batch: "list[Waiting]", bodies: Sequence[bytes | Pack]) -> None:
+    def _spread(self, batch: "list[Queued]", bodies: list[bytes] | Pack, rows: list[Row]) -> None:
         for event, _, _, future in batch:
             if not future.done():
                 future.set_result(event.id)
         self.metrics.events_published += len(batch)
-        self._begin([event for event, _, _, _ in batch], bodies)
+        self._begin([event for event, _, _, _ in batch], bodies, rows)
 
-    def _begin(self, events: Sequence[Event], bodies: Sequence[bytes | Pack]) -> None:
-        """What follows each other on one topic goes out together."""
+    def _begin(self, events: list[Event], bodies: list[bytes] | Pack, rows: list[Row]) -> None:
+        """What follows each other on one topic, in one life, goes out together."""
         start = 0
-        for _, same in groupby(events, lambda event: event.topic):
+        for _, same in groupby(events, lambda event: (event.topic, event.id.incarnation)):
             end = start + len([*same])
-            self.handover.begin(events[start:end], bodies[start:end])
+            its = bodies if isinstance(bodies, Pack) else bodies[start:end]
+            self.handover.begin(events[start:end], its, rows[start:end])
             start = end
 
     # -- handing over -------------------------------------------------------------------------------------------
 
-    def resume(self, sealed: list[bytes]) -> None:
+    def resume(self, waiting: Sequence[Waiting]) -> None:
         """Events a former life accepted and may not have handed over. They are signed again: keys may have changed,
         and newcomers know only the new one."""
-        for start in range(0, len(sealed), BATCH_MAX):
-            events = [unseal(body)[0] for body in sealed[start : start + BATCH_MAX]]
-            bodies = self._bodies(events, [head_of(event) for event in events])
-            self._begin(events, bodies)
+        rows = rows_of(waiting)
+        events = [unseal(sealed)[0] for each in waiting for _, sealed in each.each()]
+        for start in range(0, len(events), BATCH_MAX):
+            batch = events[start : start + BATCH_MAX]
+            self._begin(batch, self._bodies(batch, [*map(head_of, batch)]), rows[start : start + BATCH_MAX])
 
     async def handed_over(self, patience_s: float) -> bool:
         """Whether everything published so far reached enough members within this time."""
@@ -226,4 +234,4 @@ class Publishing:
         for _, _, _, future in self.waiting:
             if not future.done():
                 future.set_exception(TransportDown("the node was closed before the event was spooled"))
-        self.waiting = []
+        self.waiting.clear()

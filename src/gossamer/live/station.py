@@ -33,7 +33,7 @@ from gossamer.live.recorder import Recorder
 from gossamer.live.requests import Requests
 from gossamer.live.retrieval import Retrieval
 from gossamer.live.seeds import Seeds
-from gossamer.live.spool import Spool
+from gossamer.live.spool import Spool, Waiting
 from gossamer.live.subscriptions import Subscriptions
 from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
@@ -279,7 +279,7 @@ class Station:
         """Reaches the seeds, and takes up where a former life ended."""
         contacts = await self.seeds.reach(SEEDS_PATIENCE_S)
         memory: tuple[EventId, ...] = ()
-        waiting: list[bytes] = []
+        waiting: list[Waiting] = []
         if self.spool is not None:
             memory, waiting = await self._former_life(self.spool)
             contacts = tuple(dict.fromkeys((*contacts, *await self._old_acquaintances(self.spool))))
@@ -308,14 +308,15 @@ class Station:
             if self.hearing.may(self.me, "subscribe", name):
                 self.driver.feed(StartPublishing(name))
 
-    async def _former_life(self, spool: Spool) -> tuple[tuple[EventId, ...], list[bytes]]:
+    async def _former_life(self, spool: Spool) -> tuple[tuple[EventId, ...], list[Waiting]]:
         """What is not news, and what still has to be handed over. A publication that was not delivered here yet, to
         readers of this same node, is news to them."""
         seen = await spool.seen(REMEMBERED)
         outbox = await spool.outbox(REMEMBERED)
-        delivered = await spool.delivered([each.id for each in outbox])
-        news = {each.id for each in outbox if each.id not in delivered}
-        return tuple(each for each in seen if each not in news), [each.sealed for each in outbox]
+        own = [event_id for each in outbox for event_id in each.ids]
+        delivered = await spool.delivered(own)
+        news = {event_id for event_id in own if event_id not in delivered}
+        return tuple(each for each in seen if each not in news), outbox
 
     def _found_seed(self, peer: Peer) -> None:
         if self.begun:

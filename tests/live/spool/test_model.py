@@ -19,8 +19,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from gossamer.live.spool import Cursor, Kept, Spool
+from gossamer.core.events import Event
+from gossamer.live.spool import Cursor, Kept, Outgoing, Spool
 from live.spool.spooling import DAY_US, Clock, kept, named, outgoing, read_all
+from wire.test_pack import packed
 
 T = TypeVar("T")
 
@@ -40,6 +42,8 @@ class Model(RuleBasedStateMachine):
         self.clock = Clock()
         self.published: dict[int, tuple[str, str | None, int]] = {}
         self.waiting: list[int] = []
+        self.more: dict[int, int] = {}
+        "How many follow a publication that was accepted in a pack."
         self.places: dict[int, Kept] = {}
         self.floor = self.last = 0
         self.cursors: dict[str, Cursor] = {}
@@ -72,7 +76,16 @@ class Model(RuleBasedStateMachine):
         self.published |= dict.fromkeys(new, (topic, key, self.clock.now_us))
         self.waiting += new
 
-    @rule(ids=st.lists(Sequences, max_size=70))
+    @rule(count=st.integers(2, 64))
+    def accept_pack(self, count: int) -> None:
+        first = 5000 + 64 * len(self.more)
+        pack = packed([Event(named(first + i), ".a") for i in range(count)])
+        self.run(settled(self.spool.accept([Outgoing(named(first), ".a", pack)])))
+        self.published[first] = (".a", None, self.clock.now_us)
+        self.more[first] = count - 1
+        self.waiting.append(first)
+
+    @rule(ids=st.lists(Sequences | st.sampled_from([5000, 5064]), max_size=70))
     def done(self, ids: list[int]) -> None:
         self.soon(lambda: self.spool.done([named(n) for n in ids]))
         self.waiting = [n for n in self.waiting if n not in ids]
@@ -166,12 +179,14 @@ class Model(RuleBasedStateMachine):
     def agree(self) -> None:
         if not hasattr(self, "spool"):
             return
-        assert [each.id.sequence for each in self.run(self.spool.outbox(100))] == self.waiting
+        assert [each.id.sequence for each in self.run(self.spool.outbox(10_000))] == self.waiting
         for name in ("billing", "audit"):
             assert self.run(self.spool.cursor(name)) == self.cursors.get(name)
         assert self.run(self.spool.remembered()) == list(self.records.items())
         assert (self.spool.first_place, self.spool.last_place) == (self.floor + 1, self.last)
-        met = {each.id for each in self.places.values()} | {named(n) for n in self.published}
+        met = {each.id for each in self.places.values()} | {
+            named(n + i) for n in self.published for i in range(1 + self.more.get(n, 0))
+        }
         assert set(self.run(self.spool.seen(1000))) == met
         assert (self.spool.lost, self.spool.trouble) == (0, None)
 

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live.spool import Kept, KeptPack
+from gossamer.live.spool import Kept, KeptPack, Outgoing
 from gossamer.live.spool.courier import size_of
 from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.jobs import ROW_BYTES
 from gossamer.wire.pack import Pack
 from gossamer.wire.proof import Proofs
 from gossamer.wire.sealed import unseal
-from live.spool.spooling import DAY_US, Clock, ask, kept, read_all, spooling
+from live.spool.spooling import DAY_US, Clock, ask, kept, named, outgoing, read_all, spooling
 from wire.test_pack import packed
 from wire.test_proof import verify
 
@@ -203,5 +203,33 @@ def test_a_pack_goes_with_the_last_of_its_events() -> None:
             clock.now_us += 3 * DAY_US
             await spool.tidy()
             assert await ask(spool, "SELECT last FROM packs UNION SELECT last FROM runs") == []
+
+    asyncio.run(scenario())
+
+
+# -- publications ------------------------------------------------------------------------------------------------
+
+
+def test_a_pack_that_was_published_waits_in_one_row_and_is_found_event_by_event(tmp_path: Path) -> None:
+    pack = pack_of(1, 64)
+
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            await spool.accept([outgoing(0), Outgoing(pack.ids[0], ".soccer", pack), outgoing(65)])
+        async with spooling(tmp_path) as spool:
+            assert [each.more for each in await spool.outbox(100)] == [0, 63, 0]
+            (row,) = await spool.outbox(64, after=1)
+            assert (row.ids, [each for each, _ in row.each()]) == ([*pack.ids], [*pack.ids])
+            assert all(is_proved(sealed, each) for each, sealed in row.each())
+            assert await spool.outbox(1, after=1) == [row], "a row that has more than were asked for comes whole"
+            found = await spool.find([named(0), *pack.ids, named(65), named(66)])
+            assert [*found] == [named(0), *pack.ids, named(65)]
+            assert all(is_proved(found[each], each) for each in pack.ids)
+            assert await spool.seen(1000) == [named(n) for n in range(66)]
+            spool.done([pack.ids[0]])
+            assert [*await spool.find(pack.ids)] == []
+            assert [each.id for each in await spool.outbox(100)] == [named(0), named(65)]
+        async with spooling(tmp_path) as spool:
+            assert len(await spool.seen(1000)) == 66, "handed over, and still known"
 
     asyncio.run(scenario())

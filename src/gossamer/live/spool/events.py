@@ -98,18 +98,12 @@ class Events:
         finally:
             found.close()  # or it would stay open on an old state of the file
 
-    def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
-        """Bodies of these events, of own publications that wait too."""
-        found: dict[EventId, bytes] = {}
-        for each in ids:
-            key = (each.publisher, each.incarnation, each.sequence)
-            if (row := self.db.execute(BODY, key).fetchone()) is not None:
-                found[each] = row[0] or self.packs.alone(row[1], each)
-            elif sealed := self.runs.alone(each):
-                found[each] = sealed
-            elif (row := self.db.execute(OWN_BODY, key).fetchone()) is not None:
-                found[each] = row[0]
-        return found
+    def alone(self, event_id: EventId) -> bytes:
+        """The body of an event; nothing if it has no place here."""
+        row = self.db.execute(BODY, (event_id.publisher, event_id.incarnation, event_id.sequence)).fetchone()
+        if row is None:
+            return self.runs.alone(event_id)
+        return row[0] or self.packs.alone(row[1], event_id)
 
     def delivered(self, ids: Iterable[EventId]) -> set[EventId]:
         """Those of these events that have a place here."""
@@ -136,9 +130,7 @@ class Events:
         self.runs.prune(up_to)
 
 
-NAMED = "publisher = ? AND incarnation = ? AND sequence = ?"
-BODY = f"SELECT sealed, place FROM events WHERE {NAMED}"
-OWN_BODY = f"SELECT sealed FROM published JOIN outbox USING (number) WHERE {NAMED}"
+BODY = "SELECT sealed, place FROM events WHERE publisher = ? AND incarnation = ? AND sequence = ?"
 
 
 def seen(db: sqlite3.Connection, limit: int) -> list[EventId]:
@@ -159,7 +151,7 @@ def seen(db: sqlite3.Connection, limit: int) -> list[EventId]:
 SEEN = (
     "SELECT publisher, incarnation, sequence, sequence, at_us FROM events ORDER BY place DESC LIMIT ?",
     "SELECT publisher, incarnation, low, high, at_us FROM runs ORDER BY last DESC LIMIT ?",
-    "SELECT publisher, incarnation, sequence, sequence, at_us FROM published ORDER BY number DESC LIMIT ?",
+    "SELECT publisher, incarnation, sequence, sequence + more, at_us FROM published ORDER BY number DESC LIMIT ?",
 )
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
-from gossamer.wire.pack import Pack
+from gossamer.wire.pack import Pack, opened, unpack
 
 
 class Outgoing(NamedTuple):
@@ -13,19 +13,38 @@ class Outgoing(NamedTuple):
 
     id: EventId
     topic: Topic
-    sealed: bytes
+    sealed: bytes | Pack
+    "By itself; or a pack it begins, whose events follow each other and have no keys."
     key: str | None = None
     "The publisher's own name for it: the same key on the same topic means the same event."
 
+    @property
+    def more(self) -> int:
+        """How many events follow the first."""
+        return len(self.sealed.ids) - 1 if isinstance(self.sealed, Pack) else 0
+
 
 class Waiting(NamedTuple):
-    """A publication that has not been handed over yet."""
+    """A publication that has not been handed over yet, or several in a pack of which some may have been."""
 
     number: int
-    "Counts publications, oldest first: where to read on."
+    "Counts what was accepted, oldest first: where to read on."
     id: EventId
     topic: Topic
     sealed: bytes
+    more: int = 0
+    "So many events follow the first: then these are the bytes of a pack."
+
+    @property
+    def ids(self) -> list[EventId]:
+        publisher, incarnation, first = self.id.publisher, self.id.incarnation, self.id.sequence
+        return [EventId(publisher, incarnation, first + i) for i in range(self.more + 1)]
+
+    def each(self) -> list[tuple[EventId, bytes]]:
+        """Every event by itself."""
+        if not self.more:
+            return [(self.id, self.sealed)]
+        return [(event_id, sealed) for event_id, (_, sealed) in opened(unpack(self.sealed)[0]).items()]
 
 
 class Kept(NamedTuple):

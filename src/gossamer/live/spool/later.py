@@ -28,8 +28,8 @@ class Later:
     def __bool__(self) -> bool:
         return bool(self.handed or self.cursors or self.records)
 
-    def hand_over(self, ids: Sequence[EventId]) -> None:
-        self.handed += ids
+    def hand_over(self, firsts: Sequence[EventId]) -> None:
+        self.handed += firsts
 
     def advance(self, name: str, cursor: Cursor) -> None:
         self.cursors[name] = further(cursor, self.cursors.get(name))

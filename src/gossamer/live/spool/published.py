@@ -1,7 +1,10 @@
-"""Publications of this node: all of them by id and key within retention, with their bodies while they wait."""
+"""Publications of this node: all of them by id and key within retention, with their bodies while they wait.
+
+Those that were accepted in a pack share a row, under the id of the first."""
 
 import sqlite3
 from collections.abc import Iterable
+from itertools import accumulate
 from typing import Any
 
 from gossamer.core.ids import EventId
@@ -9,6 +12,12 @@ from gossamer.core.topics import Topic
 from gossamer.live.spool.items import Outgoing, Waiting
 from gossamer.live.spool.rows import write_rows
 from gossamer.live.spool.schema import number
+from gossamer.wire.pack import Pack, opened, unpack
+
+BODY = """SELECT sequence, more, sealed FROM outbox JOIN
+          (SELECT number, sequence, more FROM published WHERE publisher = ? AND incarnation = ? AND sequence <= ?
+           ORDER BY sequence DESC LIMIT 1) USING (number)"""
+"Of the only row an event may be in."
 
 
 class Published:
@@ -22,17 +31,17 @@ class Published:
         rows: list[Any] = []
         bodies: list[Any] = []
         for each in publications:
-            event_id, count = each.id, self._next
-            rows += count, event_id.publisher, event_id.incarnation, event_id.sequence, each.topic, each.key, at_us
-            bodies += count, each.sealed
+            (event_id, topic, body, key), count = each, self._next
+            rows += count, event_id.publisher, event_id.incarnation, event_id.sequence, topic, key, at_us, each.more
+            bodies += count, body.content if isinstance(body, Pack) else body
             self._next = count + 1  # a number that was rolled back is not used again
-        write_rows(self.db, "INSERT INTO published VALUES", 7, rows)
+        write_rows(self.db, "INSERT INTO published VALUES", 8, rows)
         write_rows(self.db, "INSERT INTO outbox VALUES", 2, bodies)
 
-    def hand_over(self, ids: Iterable[EventId]) -> None:
-        """These wait no longer: their bodies go."""
+    def hand_over(self, firsts: Iterable[EventId]) -> None:
+        """The rows that begin with these wait no longer: their bodies go."""
         values: list[Any] = []
-        for each in ids:
+        for each in firsts:
             values += each.publisher, each.incarnation, each.sequence
         write_rows(
             self.db,
@@ -43,12 +52,25 @@ class Published:
         )
 
     def waiting(self, after: int, limit: int) -> list[Waiting]:
+        """The rows of at most so many events (or of one row, however many it has), after that with a number."""
         found = self.db.execute(
-            """SELECT number, publisher, incarnation, sequence, topic, sealed
+            """SELECT number, publisher, incarnation, sequence, topic, sealed, more
                FROM outbox CROSS JOIN published USING (number) WHERE number > ? ORDER BY number LIMIT ?""",
             (after, limit),
         )
-        return [Waiting(count, EventId(p, i, s), topic, sealed) for count, p, i, s, topic, sealed in found]
+        rows = [Waiting(count, EventId(p, i, s), *about) for count, p, i, s, *about in found]
+        events = accumulate(1 + row.more for row in rows)
+        return [row for row, count in zip(rows, events, strict=True) if count <= limit] or rows[:1]
+
+    def alone(self, event_id: EventId) -> bytes:
+        """A publication that waits, or shares a row with one; nothing if it is neither."""
+        found = self.db.execute(BODY, (event_id.publisher, event_id.incarnation, event_id.sequence)).fetchone()
+        if found is None:
+            return b""
+        first, more, sealed = found
+        if not more:
+            return sealed if first == event_id.sequence else b""
+        return next((alone for each, (_, alone) in opened(unpack(sealed)[0]).items() if each == event_id), b"")
 
     def keyed(self, topic: Topic, key: str) -> EventId | None:
         """The first publication under this key."""

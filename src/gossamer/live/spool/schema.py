@@ -1,7 +1,8 @@
 """The tables, their version, and the way from an older version to this one.
 
 Version 2 notes how far a named subscription was offered events, and which events were lost to overload or a full disk.
-Version 3 keeps packs: events that came together share their bytes. Version 4 keeps those delivered whole in one row.
+Version 3 keeps packs: events that came together share their bytes. Version 4 keeps those delivered whole in one row,
+version 5 those published together.
 """
 
 import sqlite3
@@ -15,7 +16,7 @@ from gossamer.live.spool.faults import damaged
 
 Durability: TypeAlias = Literal["process", "disk"]
 
-VERSION = 4
+VERSION = 5
 FILE = "spool.sqlite"
 SYNCHRONOUS = {"process": "NORMAL", "disk": "FULL"}
 "What every commit waits for: that the system has it, or that the disk has it."
@@ -35,9 +36,11 @@ RUN_IDS = "CREATE INDEX run_ids ON runs (publisher, incarnation, high, low)"
 TABLES = (
     # Single numbers: incarnation, places (up to where they may have been given out), floor (up to where pruned).
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
-    # Every publication within retention, and the bodies of those that still wait.
+    # Every publication within retention, and the bodies of those that still wait. One accepted in a pack has so many
+    # more behind it, without rows of their own.
     """CREATE TABLE published (number INTEGER PRIMARY KEY, publisher INTEGER NOT NULL, incarnation INTEGER NOT NULL,
-       sequence INTEGER NOT NULL, topic TEXT NOT NULL, key TEXT, at_us INTEGER NOT NULL)""",
+       sequence INTEGER NOT NULL, topic TEXT NOT NULL, key TEXT, at_us INTEGER NOT NULL,
+       more INTEGER NOT NULL DEFAULT 0)""",
     "CREATE UNIQUE INDEX published_ids ON published (publisher, incarnation, sequence)",
     "CREATE INDEX published_keys ON published (topic, key) WHERE key IS NOT NULL",
     "CREATE TABLE outbox (number INTEGER PRIMARY KEY, sealed BLOB NOT NULL)",
@@ -65,6 +68,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     ),
     2: (PACKS,),
     3: (RUNS, RUN_IDS),
+    4: ("ALTER TABLE published ADD COLUMN more INTEGER NOT NULL DEFAULT 0",),
 }
 "From each older version to the next."
 

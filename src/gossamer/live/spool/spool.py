@@ -59,9 +59,10 @@ class Spool:
         """The first publication accepted under this key, within retention."""
         return await self._courier.ask_in_turn(lambda store: store.published.keyed(topic, key))
 
-    def done(self, ids: Sequence[EventId]) -> None:
-        """Members have these: they need not be sent after a restart."""
-        handed = tuple(ids)
+    def done(self, firsts: Sequence[EventId]) -> None:
+        """Members have these (of what was accepted in a pack: all of it, and this is the first): they need not be sent
+        after a restart."""
+        handed = tuple(firsts)
         self._courier.change(lambda store: store.later.hand_over(handed))
 
     async def outbox(self, limit: int, after: int = 0) -> list[Waiting]:
@@ -93,7 +94,7 @@ class Spool:
 
     async def find(self, ids: Sequence[EventId]) -> dict[EventId, bytes]:
         """The sealed bytes of those of these events that are here: the cache of recovery."""
-        return await self._courier.ask(lambda store: store.events.find(ids))
+        return await self._courier.ask(lambda store: store.find(ids))
 
     async def delivered(self, ids: Sequence[EventId]) -> set[EventId]:
         """Those of these events that were delivered here, and kept."""

@@ -1,12 +1,13 @@
 """The spool as its thread sees it: plain calls on one connection, one transaction per round of work."""
 
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
+from gossamer.core.ids import EventId
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.events import Events
 from gossamer.live.spool.faults import explained, no_folder
@@ -140,6 +141,11 @@ class Store:
         if after < self.floor:
             lost.insert(0, Lost(after + 1, self.floor, ROOT, 0))
         return Page(items, examined, lost)
+
+    def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
+        """Bodies of these events, of own publications that wait too."""
+        bodies = {each: self.events.alone(each) or self.published.alone(each) for each in ids}
+        return {each: body for each, body in bodies.items() if body}
 
     def close(self) -> None:
         """After this the places go on without a jump."""
