@@ -99,6 +99,7 @@ NO_LIMITS = {
     "wire.journal.DIGEST_BYTES": "the length of a digest",
     "wire.pack.FRAMING": "what announces a head and a payload",
     "wire.pack.OPENED": "packs kept taken apart for a moment",
+    "wire.proof.PACK": "a spot in a tree",
     "wire.proof.ROOT": "a spot in a tree",
 }
 

@@ -5,9 +5,9 @@ from gossamer.core.ids import EventId
 from gossamer.live.bodies import Bodies
 from gossamer.live.bundle import Bundle
 from gossamer.wire.frame import HEADER, Batch, read_batch
-from gossamer.wire.pack import Pack, unpack
-from gossamer.wire.proof import Proofs
-from gossamer.wire.sealed import unseal
+from gossamer.wire.pack import Pack, pack, unpack
+from gossamer.wire.proof import Proofs, Stamp, leaf, levels
+from gossamer.wire.sealed import head_of, unseal
 from wire.test_pack import packed
 from wire.test_proof import verify
 
@@ -60,6 +60,17 @@ def test_events_that_came_by_different_ways_do_not_make_a_pack() -> None:
     assert [(each.id, each.hops) for each in batch.copies] == [(each, i // 2) for i, each in enumerate(pack.ids)]
 
 
+def test_events_that_cannot_be_proved_alone_go_with_their_pack_or_not_at_all() -> None:
+    events = [Event(EventId(7, 1, i), ".a", b"%d" % i) for i in range(3)]
+    tree = levels([leaf(b"of other", b"events")] * 3)
+    made = pack([*map(head_of, events)], events, tree, lambda *signs: Stamp(b"k" * 8, b"s" * 64))
+    for ids in (made.ids[:2], made.ids):
+        bundle = Bundle((1, 2), 7)
+        bundle.add_from(made, ids, 1, "camcast.carry", ())
+        bundle.close()
+        assert (bundle.copies, len(bundle.packs)) == ([], len(ids) // 3)
+
+
 def test_a_pack_takes_its_bytes_once_and_gives_them_back_whole() -> None:
     one, other = pack_of(1, 5), pack_of(11, 5)
     bodies = Bodies(bytes_max=len(one) + len(other) + 10)
@@ -74,6 +85,6 @@ def test_a_pack_takes_its_bytes_once_and_gives_them_back_whole() -> None:
     assert bodies.packs[one.mark] == one.ids  # known nevertheless
     assert unseal(bodies.sealed(other.ids[2]))[0] == unpack(other.content)[1][2]
     assert bodies.sealed(one.ids[0]) == b""
-    bodies.add(other.ids[1], other.leaves[1], b"alone")
+    bodies.add(other.ids[1], b"l" * 16, b"alone")
     assert bodies.sealed(other.ids[1]) == b"alone"
     assert bodies.size == 11 + 5

@@ -12,7 +12,7 @@ from gossamer.live.node import Node
 from gossamer.live.reloading import reload_keys
 from gossamer.live.seals import SEALED_MAX, Seals
 from gossamer.protocols.hpmcast.messages import Join, Row, Seat, Tell
-from gossamer.wire.proof import Levels, Proof, Stamp
+from gossamer.wire.proof import NO_PACK, Levels, Proof, Stamp
 from live.hostile.test_hierarchies import PLACES, TOPIC, are_unharmed, town
 from live.keys.making import member, network
 from live.test_hpmcast import part_of, settled, until
@@ -24,9 +24,9 @@ class Counting:
     def __init__(self, keys: Keyring) -> None:
         self.keys, self.count = keys, 0
 
-    def stamp(self, tree: Levels) -> Stamp:
+    def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp:
         self.count += 1
-        return self.keys.stamp(tree)
+        return self.keys.stamp(tree, pack)
 
 
 def row_of(me: int, stamp: int = 1, about: tuple[int, ...] = (0, 1)) -> Row:

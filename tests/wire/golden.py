@@ -23,7 +23,7 @@ from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Los
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.wire.frame import Copy, Hello, PackCopy
-from gossamer.wire.proof import Proof
+from gossamer.wire.proof import Proof, leaf
 
 HELLO = Hello(1, 1, "default", "node", b"record", 7, "camcast")
 HELLO_FRAME = (
@@ -48,20 +48,26 @@ SIGNED = (
 
 COPY = Copy(EventId(1, 2, 3), b"l" * 16, 6, "camcast.carry", (7,))
 PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\xc4\x10" + b"l" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\x91\x07"
+IN_PACK = b"\x92" + b"\x91" + HEAD + b"\x91" + b"\xc4\x07payload"
+"One event: the heads as they were signed, the payloads."
+PACK_PROOF = Proof(b"k" * 8, b"s" * 64, 1, 1, leaf(HEAD, b"payload"))
 CONTENT = (
-    b"\x93"
-    + b"\x92" + b"\xc4\x08" + b"k" * 8 + b"\xc4\x40" + b"s" * 64
-    + b"\x91" + HEAD
-    + b"\x91" + b"\xc4\x07payload"
+    b"\x92"
+    + b"\x95"
+    + b"\xc4\x08" + b"k" * 8
+    + b"\xc4\x40" + b"s" * 64
+    + b"\x01\x01"
+    + b"\xc4\x10" + PACK_PROOF.path
+    + b"\xc4\x28" + IN_PACK
 )  # fmt: skip
-"A pack of one event: the stamp, the heads as they were signed, the payloads."
+"""A pack of one event: the proof, whose path is the top of the tree over the events, then all of them."""
 PACK_COPY = PackCopy(b"m" * 16, 6, "camcast.carry", memoryview(CONTENT), (7,))
 PACKED_PACK_COPY = (
-    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x75" + CONTENT + b"\x91\x07"
+    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x8c" + CONTENT + b"\x91\x07"
 )
 BYE = b"\x82\xa4type\xa8live.bye\xa3why\xa3why"
 BATCH_FRAME = (
-    bytes.fromhex("00000129 01 02" "95")
+    bytes.fromhex("00000140 01 02" "95")
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x06record"
     + b"\xdd\x00\x00\x00\x01" + PACKED_COPY
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x29" + UNSIGNED

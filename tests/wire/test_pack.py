@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.wire.pack import Pack, pack, unpack
-from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, levels, signed_text, stamp
+from gossamer.wire.pack import Pack, opened, pack, unpack
+from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, levels, parent, signed_text, stamp, whole
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, unseal
 from wire import golden
 from wire.test_proof import KEY, SIZES, sign, verify
@@ -28,17 +28,16 @@ def events_of(size: int) -> list[Event]:
 def packed(events: list[Event], signed: bool = True) -> Pack:
     heads = [head_of(each) for each in events]
     leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
-    tree = levels(leaves)
-    return pack(heads, events, tree, stamp(tree, KEY, sign) if signed else None)
+    return pack(heads, events, levels(leaves), lambda *signs: stamp(*signs, KEY, sign) if signed else None)
 
 
 def test_a_pack_is_these_bytes() -> None:
-    made = pack([golden.HEAD], [golden.EVENT], [[leaf(golden.HEAD, b"payload")]], Stamp(b"k" * 8, b"s" * 64))
+    tree = levels([leaf(golden.HEAD, b"payload")])
+    made = pack([golden.HEAD], [golden.EVENT], tree, lambda *signs: Stamp(b"k" * 8, b"s" * 64))
     assert made.content == golden.CONTENT
     read, events = unpack(golden.CONTENT)
     assert events == [golden.EVENT]
-    assert read.stamp == Stamp(b"k" * 8, b"s" * 64)
-    assert read.mark == leaf(golden.HEAD, b"payload")
+    assert (read.proof, read.mark) == (golden.PACK_PROOF, whole(golden.IN_PACK))
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -48,7 +47,7 @@ def test_every_event_of_a_pack_can_be_taken_out_and_proved_alone(size: int) -> N
     assert again == events
     assert read.ids == tuple(event.id for event in events)
     for event in events:
-        its_leaf, sealed = read.alone(event.id)
+        its_leaf, sealed = opened(read)[event.id]
         alone, its_leaf_again, proof = unseal(sealed)
         assert (alone, its_leaf_again) == (event, its_leaf)
         assert proof is not None
@@ -58,7 +57,7 @@ def test_every_event_of_a_pack_can_be_taken_out_and_proved_alone(size: int) -> N
 def test_an_unsigned_pack_gives_unsigned_events() -> None:
     events = events_of(3)
     made, _ = unpack(packed(events, signed=False).content)
-    assert unseal(made.alone(events[1].id)[1])[::2] == (events[1], None)
+    assert unseal(opened(made)[events[1].id][1])[::2] == (events[1], None)
 
 
 @given(st.lists(EVENTS, min_size=1, max_size=8))
@@ -67,13 +66,24 @@ def test_every_pack_survives(events: list[Event]) -> None:
     made = packed(events)
     read, again = unpack(made.content)
     assert again == events
-    assert (read.mark, read.ids, read.leaves, read.stamp) == (made.mark, made.ids, made.leaves, made.stamp)
+    assert (read.mark, read.ids, read.proof) == (made.mark, made.ids, made.proof)
 
 
 def test_the_mark_is_what_was_signed() -> None:
     made = packed(events_of(5))
-    assert made.stamp is not None
-    assert verify(made.stamp.signature, signed_text(5, made.mark))
+    assert made.proof is not None
+    assert verify(made.proof.signature, signed_text(5, parent(made.proof.path, made.mark)))
+
+
+def test_of_a_pack_beside_another_tree_nothing_is_taken_out() -> None:
+    """Its publisher signed it, but one event by itself would prove nothing."""
+    true, other = events_of(5), [msgspec.structs.replace(each, payload=b"other") for each in events_of(5)]
+    tree = levels([leaf(head_of(each), each.payload) for each in other])
+    made = pack([head_of(each) for each in true], true, tree, lambda *signs: stamp(*signs, KEY, sign))
+    assert made.proof is not None
+    assert Proofs().holds(made.mark, made.proof, verify)
+    assert opened(unpack(made.content)[0]) == {}
+    assert made.alone(true[0].id) is None
 
 
 def test_the_order_of_events_is_part_of_what_was_signed() -> None:
@@ -83,14 +93,22 @@ def test_the_order_of_events_is_part_of_what_was_signed() -> None:
 
 def test_fields_that_a_later_version_adds_are_passed_over() -> None:
     read, events = unpack(encode([*msgspec.msgpack.decode(golden.CONTENT), "a field of tomorrow"]))
-    assert (events, read.mark) == ([golden.EVENT], leaf(golden.HEAD, b"payload"))
+    assert (events, read.mark) == ([golden.EVENT], whole(golden.IN_PACK))
 
 
 # -- limits ------------------------------------------------------------------------------------------------------
 
 
 def changed(change: Callable[[list[Any]], object], size: int = 3) -> bytes:
-    content = msgspec.msgpack.decode(packed(events_of(size)).content)
+    """A pack with other events, but the proof of the true ones."""
+    proof, events = msgspec.msgpack.decode(packed(events_of(size)).content)
+    content = msgspec.msgpack.decode(events)
+    change(content)
+    return encode([proof, encode(content)])
+
+
+def proved_by(change: Callable[[list[Any]], object]) -> bytes:
+    content = msgspec.msgpack.decode(packed(events_of(3)).content)
     change(content)
     return encode(content)
 
@@ -100,22 +118,25 @@ def changed(change: Callable[[list[Any]], object], size: int = 3) -> bytes:
     [
         pytest.param(b"", "not a pack", id="nothing"),
         pytest.param(b"\xc1", "not a pack", id="rubbish"),
-        pytest.param(encode([None, [], []]), "not a pack", id="no events"),
-        pytest.param(changed(lambda c: c[2].pop()), "more heads than payloads", id="a payload short"),
-        pytest.param(changed(lambda c: c[1].pop()), "more heads than payloads", id="a head short"),
-        pytest.param(changed(lambda c: c[1].__setitem__(2, c[1][0])), "in it twice", id="a head twice"),
-        pytest.param(changed(lambda c: c[1][1][0].__setitem__(0, 9)), "more than one publisher", id="two publishers"),
-        pytest.param(changed(lambda c: c[1][1].__setitem__(1, "soccer")), "not an event", id="a topic without a dot"),
-        pytest.param(changed(lambda c: c[1][1].__setitem__(0, [1])), "not a pack", id="half an id"),
-        pytest.param(changed(lambda c: c[1].__setitem__(0, b"head")), "not a pack", id="a head as a string"),
-        pytest.param(changed(lambda c: c[0].__setitem__(1, b"s")), "not a pack", id="a short signature"),
-        pytest.param(changed(lambda c: c.append(bytes(SEAL_BYTES_MAX + 100))), "did not sign", id="much around it"),
+        pytest.param(encode([None, b""]), "not a pack", id="nothing in it"),
+        pytest.param(encode([None, encode([[], []])]), "not a pack", id="no events"),
+        pytest.param(changed(lambda c: c[1].pop()), "more heads than payloads", id="a payload short"),
+        pytest.param(changed(lambda c: c[0].pop()), "more heads than payloads", id="a head short"),
+        pytest.param(changed(lambda c: c[0].__setitem__(2, c[0][0])), "in it twice", id="a head twice"),
+        pytest.param(changed(lambda c: c[0][1][0].__setitem__(0, 9)), "more than one publisher", id="two publishers"),
+        pytest.param(changed(lambda c: c[0][1].__setitem__(1, "soccer")), "not an event", id="a topic without a dot"),
+        pytest.param(changed(lambda c: c[0][1].__setitem__(0, [1])), "not a pack", id="half an id"),
+        pytest.param(changed(lambda c: c[0].__setitem__(0, b"head")), "not a pack", id="a head as a string"),
         pytest.param(
-            changed(lambda c: c[1][0].append(bytes(HEAD_BYTES_MAX))), "a head of more than 64 KiB", id="a long head"
+            changed(lambda c: c[0][0].append(bytes(HEAD_BYTES_MAX))), "a head of more than 64 KiB", id="a long head"
         ),
         pytest.param(
-            changed(lambda c: (c[1].append(c[1][0]), c[2].append(b""))[0], BATCH_MAX), "not a pack", id="too many"
+            changed(lambda c: (c[0].append(c[0][0]), c[1].append(b""))[0], BATCH_MAX), "not a pack", id="too many"
         ),
+        pytest.param(changed(lambda c: (c[0].pop(), c[1].pop())), "proof of something else", id="an event short"),
+        pytest.param(proved_by(lambda c: c[0].__setitem__(3, 1)), "proof of something else", id="an event's proof"),
+        pytest.param(proved_by(lambda c: c[0].__setitem__(1, b"s")), "not a pack", id="a short signature"),
+        pytest.param(proved_by(lambda c: c.append(bytes(SEAL_BYTES_MAX + 9))), "did not sign", id="much around it"),
     ],
 )
 def test_what_is_no_pack_is_the_peers_fault(content: bytes, why: str) -> None:
@@ -125,39 +146,29 @@ def test_what_is_no_pack_is_the_peers_fault(content: bytes, why: str) -> None:
 
 def test_a_changed_event_makes_another_mark() -> None:
     true = packed(events_of(3))
-    assert unpack(changed(lambda c: c[2].__setitem__(1, b"false")))[0].mark != true.mark
-    assert unpack(changed(lambda c: c[1][1].__setitem__(4, 77)))[0].mark != true.mark
+    assert unpack(changed(lambda c: c[1].__setitem__(1, b"false")))[0].mark != true.mark
+    assert unpack(changed(lambda c: c[0][1].__setitem__(4, 77)))[0].mark != true.mark
 
 
 # -- proofs of whole packs ----------------------------------------------------------------------------------------
 
 
-def test_a_root_holds_once_it_was_signed_and_is_remembered() -> None:
-    made, asked = packed(events_of(5)), []
+def test_a_pack_holds_once_it_was_signed_and_its_events_need_not_prove_that_again() -> None:
+    made, asked = packed(events_of(6)), []
 
     def ask(signature: bytes, text: bytes) -> bool:
         asked.append(text)
         return verify(signature, text)
 
     memory = Proofs()
-    assert made.stamp is not None
+    assert made.proof is not None
     for _ in range(3):
-        assert memory.holds_all(made.mark, 5, made.stamp, ask, KEY)
-        assert not memory.holds_all(b"x" * 16, 5, made.stamp, ask, KEY)
-    assert len(asked) == 1
-    assert not memory.holds_all(made.mark, 4, made.stamp, ask, KEY)
-    assert not memory.holds_all(made.mark, 5, made.stamp, lambda signature, text: False, b"another's key")
-    assert memory.nodes == 1
-
-
-def test_what_a_pack_proved_its_events_need_not_prove_again_but_for_their_path() -> None:
-    made = packed(events_of(6))
-    memory = Proofs()
-    assert made.stamp is not None
-    assert memory.holds_all(made.mark, 6, made.stamp, verify, KEY)
-    for event_id in made.ids:
-        its_leaf, sealed = made.alone(event_id)
+        assert memory.holds(made.mark, made.proof, ask, KEY)
+        assert not memory.holds(b"x" * 16, made.proof, ask, KEY)
+    assert not memory.holds(made.mark, made.proof, lambda signature, text: False, b"another's key")
+    for its_leaf, sealed in opened(made).values():
         proof = unseal(sealed)[2]
         assert proof is not None
-        assert memory.holds(its_leaf, proof, lambda signature, text: False, KEY)
-        assert not memory.holds(b"x" * 16, proof, verify, KEY)
+        assert memory.holds(its_leaf, proof, ask, KEY)
+        assert not memory.holds(b"x" * 16, proof, ask, KEY)
+    assert len(asked) == 1

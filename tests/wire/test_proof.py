@@ -22,14 +22,17 @@ from gossamer.wire.proof import (
     leaf,
     levels,
     parent,
+    proof_of_pack,
     proofs,
     signed_text,
     stamp,
+    whole,
 )
 
 KEY = b"8 bytes."
 SECRET = b"the publisher's"
 SIZES = range(1, BATCH_MAX + 1)
+PACK_HASH = whole(b"all of them")
 
 
 def sign(text: bytes, secret: bytes = SECRET) -> bytes:
@@ -55,13 +58,17 @@ class Verifier:
 def prove(leaves: Sequence[bytes], key: bytes, sign: Callable[[bytes], bytes]) -> list[Proof]:
     """One proof per leaf, under one signature."""
     tree = levels(leaves)
-    return [proof for proof in proofs(tree, stamp(tree, key, sign)) if proof is not None]
+    return [proof for proof in proofs(tree, PACK_HASH, stamp(tree, PACK_HASH, key, sign)) if proof is not None]
 
 
 @cache
 def batch(size: int, name: str = "event") -> tuple[list[bytes], list[Proof]]:
+    """So many events, and the pack after them."""
     leaves = [leaf(b"%s %d" % (name.encode(), i), b"payload") for i in range(size)]
-    return leaves, prove(leaves, KEY, sign)
+    tree = levels(leaves)
+    pack = proof_of_pack(tree, stamp(tree, PACK_HASH, KEY, sign))
+    assert pack is not None
+    return [*leaves, PACK_HASH], [*prove(leaves, KEY, sign), pack]
 
 
 # -- what holds ---------------------------------------------------------------------------------------------------
@@ -80,7 +87,7 @@ def test_every_event_of_a_batch_is_proved_alone_and_in_any_company(size: int) ->
 @pytest.mark.parametrize("size", SIZES)
 def test_a_batch_costs_one_signature_check_in_any_order(size: int) -> None:
     leaves, proofs = batch(size)
-    order = sorted(range(size), key=lambda i: sha256(b"%d %d" % (size, i)).digest())
+    order = sorted(range(size + 1), key=lambda i: sha256(b"%d %d" % (size, i)).digest())
     checked, verifier = Proofs(), Verifier()
     for i in [*order, *order]:
         assert checked.holds(leaves[i], proofs[i], verifier)
@@ -92,7 +99,7 @@ def test_a_proof_travels_and_its_path_is_as_short_as_promised(size: int) -> None
     _, proofs = batch(size)
     for proof in proofs:
         assert msgpack.decode(msgpack.encode(proof), type=Proof) == proof
-        assert len(proof.path) <= HASH_BYTES * min(PATH_MAX, size.bit_length())
+        assert len(proof.path) <= HASH_BYTES * min(PATH_MAX, size.bit_length() + 1)
 
 
 def test_a_real_signature_holds_and_another_key_s_does_not() -> None:
@@ -105,7 +112,7 @@ def test_a_real_signature_holds_and_another_key_s_does_not() -> None:
             return False
         return True
 
-    leaves, _ = batch(5)
+    leaves = batch(5)[0][:5]
     proofs = prove(leaves, KEY, ours.sign)
     assert Proofs().holds(leaves[3], proofs[3], lambda signature, text: by(ours, signature, text))
     assert not Proofs().holds(leaves[3], proofs[3], lambda signature, text: by(theirs, signature, text))
@@ -130,7 +137,7 @@ def tampered(each: bytes, proof: Proof, bit: int) -> Iterator[tuple[bytes, Proof
     """A leaf and its proof with one thing changed, in every way there is."""
     yield flipped(each, bit), proof
     yield each, replace(proof, signature=flipped(proof.signature, bit))
-    yield from ((each, replace(proof, index=i)) for i in range(BATCH_MAX) if i != proof.index)
+    yield from ((each, replace(proof, index=i)) for i in range(BATCH_MAX + 1) if i != proof.index)
     yield from ((each, replace(proof, count=n)) for n in SIZES if n != proof.count)
     path = [proof.path[i : i + HASH_BYTES] for i in range(0, len(proof.path), HASH_BYTES)]
 
@@ -155,7 +162,7 @@ def test_a_proof_with_anything_changed_never_holds_whatever_is_remembered(size: 
     assert all(everything.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
     some = Proofs()
     assert some.holds(leaves[size // 2], proofs[size // 2], verify)
-    for i in {0, size // 3, size // 2, size - 1}:
+    for i in {0, size // 3, size // 2, size - 1, size}:
         for each, proof in tampered(leaves[i], proofs[i], bit=size * 7 + i):
             for memory in (Proofs(), some, everything):
                 assert not memory.holds(each, proof, verify), (i, proof)
@@ -164,7 +171,7 @@ def test_a_proof_with_anything_changed_never_holds_whatever_is_remembered(size: 
 @given(st.integers(1, BATCH_MAX), st.data())
 def test_no_bit_of_a_proof_may_change(size: int, data: st.DataObject) -> None:
     leaves, proofs = batch(size)
-    index = data.draw(st.integers(0, size - 1))
+    index = data.draw(st.integers(0, size))
     encoded = msgpack.encode(proofs[index])
     memory = Proofs()
     assert memory.holds(leaves[index], proofs[index], verify)
@@ -187,7 +194,24 @@ def test_an_inner_node_is_not_taken_for_an_event() -> None:
     short = Proof(KEY, proofs[0].signature, 2, 0, parent(leaves[2], leaves[3]))
     assert not memory.holds(left, short, verify)
     assert not Proofs().holds(left, short, verify)
-    assert leaf(b"", leaves[0] + leaves[1]) != left
+    assert len({left, leaf(b"", leaves[0] + leaves[1]), whole(leaves[0] + leaves[1])}) == 3
+
+
+def test_the_tree_over_the_events_is_not_taken_for_a_pack_nor_a_pack_for_an_event() -> None:
+    leaves, proofs = batch(4)
+    top, pack = proofs[-1].path, leaves[-1]
+    for memory in (Proofs(), remembering(leaves, proofs)):
+        assert memory.holds(pack, proofs[-1], verify)
+        assert not memory.holds(top, replace(proofs[-1], path=pack), verify)
+        assert not memory.holds(pack, replace(proofs[-1], index=0), verify)
+        assert not memory.holds(pack, replace(proofs[-1], count=1, index=0), verify)
+        assert not memory.holds(top, replace(proofs[-1], count=1, index=0, path=pack), verify)
+
+
+def remembering(leaves: list[bytes], proofs: list[Proof]) -> Proofs:
+    memory = Proofs()
+    assert all(memory.holds(each, proof, verify) for each, proof in zip(leaves, proofs))
+    return memory
 
 
 def test_head_and_payload_do_not_flow_into_each_other() -> None:
@@ -197,7 +221,7 @@ def test_head_and_payload_do_not_flow_into_each_other() -> None:
 
 def test_what_one_signer_s_tree_holds_is_not_believed_of_another() -> None:
     """A liar puts a leaf in another's name into a tree of its own, then names the other as the signer."""
-    leaves, _ = batch(2)
+    leaves = batch(2)[0][:2]
     lie = prove(leaves, b"the liar", lambda text: sign(text, b"liar"))
     memory = Proofs()
     assert memory.holds(leaves[0], lie[0], lambda signature, text: signature == sign(text, b"liar"))

@@ -135,7 +135,7 @@ def test_a_head_is_at_most_64_kib(over: int) -> None:
         pytest.param([b"k" * 8, b"s" * 63, 2, 1, b"h" * 16], id="a short signature"),
         pytest.param([b"k" * 8, b"s" * 64, 65, 1, b"h" * 16], id="too many leaves"),
         pytest.param([b"k" * 8, b"s" * 64, 0, 0, b""], id="no leaves"),
-        pytest.param([b"k" * 8, b"s" * 64, 2, 64, b"h" * 16], id="an index beyond any tree"),
+        pytest.param([b"k" * 8, b"s" * 64, 2, 65, b"h" * 16], id="an index beyond any tree"),
         pytest.param([b"k" * 8, b"s" * 64, 2, 1, [b"h" * 16]], id="a path in pieces"),
         pytest.param([b"k" * 8, b"s" * 64, 64, 1, b"h" * 16 * (PATH_MAX + 1)], id="a long path"),
     ],

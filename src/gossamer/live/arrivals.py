@@ -22,7 +22,7 @@ from gossamer.live.metrics import Metrics
 from gossamer.live.trust import Outdated, Stranger, Trust
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy, PackCopy
-from gossamer.wire.pack import Pack, unpack
+from gossamer.wire.pack import Pack, opened, unpack
 from gossamer.wire.sealed import unseal
 
 HOPS_MAX = 1 << 20
@@ -64,7 +64,7 @@ class Arrivals:
         known: list[EventId] = []
         straight: list[EventId] = []
         for copy, body in zip(batch.copies, batch.bodies, strict=True):
-            if self.bodies.leaves.get(copy.id) == copy.leaf or self._known_otherwise(copy.id):
+            if self.bodies.leaf(copy.id) == copy.leaf or self._known_otherwise(copy.id):
                 known.append(copy.id)
             elif not self._news(link, copy, body):
                 if link.closed:
@@ -102,7 +102,7 @@ class Arrivals:
 
     def _known_otherwise(self, event_id: EventId) -> bool:
         """An id known from before a restart, or from long ago: there is nothing left to compare a body with."""
-        return event_id not in self.bodies.leaves and self.machine.knows(event_id)
+        return self.bodies.leaf(event_id) is None and self.machine.knows(event_id)
 
     # -- one event ----------------------------------------------------------------------------------------------
 
@@ -128,7 +128,7 @@ class Arrivals:
             return False
         if not self._is_signed(link, lambda now_s: self.trust.check(publisher, leaf, proof, now_s)):
             return False
-        if event.id in self.bodies.leaves:  # with another body, as genuine as this one
+        if self.bodies.leaf(event.id) is not None:  # with another body, as genuine as this one
             link.blame(publisher, "equivocation", f"two bodies under one id, {event.id}")
             return False
         message = self._message(link, carrier, copy, event)
@@ -214,25 +214,27 @@ class Arrivals:
         if not granted:
             link.blame(publisher, "publisher not granted", "it may not publish on any topic of this pack")
             return False
-        return self._is_signed(
-            link, lambda now_s: self.trust.check_all(publisher, pack.mark, len(pack.ids), pack.stamp, now_s)
-        )
+        return self._is_signed(link, lambda now_s: self.trust.check(publisher, pack.mark, pack.proof, now_s))
 
     def _are_new(self, pack: Pack) -> bool:
-        return self.bodies.leaves.keys().isdisjoint(pack.ids) and not self.machine.knows_any(pack.ids)
+        return self.bodies.are_new(pack.ids) and not self.machine.knows_any(pack.ids)
 
     def _sorted_out(
         self, link: Link, pack: Pack, events: list[Event], granted: list[Topic]
     ) -> tuple[list[Event], list[EventId]]:
         """Some events of a genuine pack are known or refused. The others, each by itself from now on, and the known."""
         news, known = [], []
+        alone = opened(pack)
+        if not alone:
+            link.blame(pack.publisher, "equivocation", "a pack of other events than its publisher signed one by one")
+            return [], []
         for event in events:
-            leaf, sealed = pack.alone(event.id)
-            if self.bodies.leaves.get(event.id) == leaf or self._known_otherwise(event.id):
+            leaf, sealed = alone[event.id]
+            if self.bodies.leaf(event.id) == leaf or self._known_otherwise(event.id):
                 known.append(event.id)
             elif event.topic not in granted:
                 link.blame(pack.publisher, "publisher not granted", f"it may not publish on {event.topic}")
-            elif event.id in self.bodies.leaves:
+            elif self.bodies.leaf(event.id) is not None:
                 link.blame(pack.publisher, "equivocation", f"two bodies under one id, {event.id}")
             else:
                 self.bodies.add(event.id, leaf, sealed)

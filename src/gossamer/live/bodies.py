@@ -37,11 +37,13 @@ def bin_header(size: int) -> bytes:
 
 
 class Bodies:
-    """Hashes of at least the last `REMEMBERED` events met; bodies within a budget of bytes, the latest ones."""
+    """Hashes of at least the last `REMEMBERED` events that came alone; bodies, and so the hashes of those that came in
+    packs, within a budget of bytes, the latest ones."""
 
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self.bytes_max = bytes_max
         self.leaves: dict[EventId, bytes] = {}
+        "Of events that came alone."
         self.packs: dict[bytes, tuple[EventId, ...]] = {}
         "The events of packs of which nothing is news, by mark."
         self.bodies: dict[EventId, Body | Pack] = {}
@@ -59,7 +61,6 @@ class Bodies:
 
     def add_pack(self, pack: Pack) -> None:
         """All events of a pack, none of which is here yet."""
-        self.leaves.update(zip(pack.ids, pack.leaves, strict=True))
         self.bodies.update(dict.fromkeys(pack.ids, pack))
         self.size += len(pack)
         self.know(pack)
@@ -76,6 +77,17 @@ class Bodies:
         self.leaves.pop(event_id, None)
         self._drop(event_id)
 
+    def leaf(self, event_id: EventId) -> bytes | None:
+        """What tells the body of an event from others, if it was met; empty for one that can be shown to nobody."""
+        leaf = self.leaves.get(event_id)
+        if leaf is None and isinstance(body := self.bodies.get(event_id), Pack):
+            leaf, _ = body.alone(event_id) or (b"", b"")
+        return leaf
+
+    def are_new(self, ids: Sequence[EventId]) -> bool:
+        """Whether none of these was met."""
+        return self.leaves.keys().isdisjoint(ids) and self.bodies.keys().isdisjoint(ids)
+
     def get(self, event_id: EventId) -> Body | Pack | None:
         return self.bodies.get(event_id)
 
@@ -86,10 +98,10 @@ class Bodies:
         return first if isinstance(first, Pack) and bodies.count(first) == len(bodies) else None
 
     def sealed(self, event_id: EventId) -> bytes:
-        """An event by itself; nothing if it is no longer here."""
+        """An event by itself; nothing if it is no longer here, or cannot be proved by itself."""
         body = self.bodies.get(event_id)
         if isinstance(body, Pack):
-            return body.alone(event_id)[1]
+            return (body.alone(event_id) or (b"", b""))[1]
         return body.sealed if body is not None else b""
 
     def _tidy(self) -> None:

@@ -67,9 +67,10 @@ class Bundle:
             self.size += len(made)
             return
         for event_id in run.ids:
-            leaf, sealed = pack.alone(event_id)
-            copy = Copy(event_id, leaf, run.hops, run.tag, run.route, run.said)
-            self.add(packed(copy), bin_header(len(sealed)) + sealed)
+            if (alone := pack.alone(event_id)) is not None:
+                leaf, sealed = alone
+                copy = Copy(event_id, leaf, run.hops, run.tag, run.route, run.said)
+                self.add(packed(copy), bin_header(len(sealed)) + sealed)
 
     def frame(self, version: int) -> bytes:
         made = self._frames.get(version)

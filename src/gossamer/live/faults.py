@@ -40,9 +40,9 @@ class Losing:
                 packs.append(each)
                 continue
             for event_id in arrived:
-                leaf, sealed = pack.alone(event_id)
-                copies.append(Copy(event_id, leaf, each.hops, each.tag, each.route))
-                bodies.append(memoryview(sealed))
+                if (alone := pack.alone(event_id)) is not None:
+                    copies.append(Copy(event_id, alone[0], each.hops, each.tag, each.route))
+                    bodies.append(memoryview(alone[1]))
         return Batch(batch.records, copies, bodies, batch.messages, packs)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.live.spool.items import Outgoing, Waiting
-from gossamer.wire.pack import Pack
+from gossamer.wire.pack import Pack, opened
 
 MEMBERS_ENOUGH = 3
 "Members that must have an event before its publisher may forget it (all, if there are fewer)."
@@ -46,7 +46,7 @@ class Parcel:
         return [event.id for event in self.events]
 
     def sealed(self, event_id: EventId) -> bytes:
-        return self.body.alone(event_id)[1] if isinstance(self.body, Pack) else self.body
+        return opened(self.body)[event_id][1] if isinstance(self.body, Pack) else self.body
 
     def enough(self) -> bool:
         return 0 < min(MEMBERS_ENOUGH, self.told) <= len(self.acked)

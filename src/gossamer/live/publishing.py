@@ -22,7 +22,7 @@ from gossamer.live.spool.items import Outgoing, Waiting
 from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
-from gossamer.wire.proof import BATCH_MAX, leaf, levels, proofs
+from gossamer.wire.proof import BATCH_MAX, NO_PACK, leaf, levels, proofs
 from gossamer.wire.sealed import TAGS_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
@@ -176,12 +176,11 @@ class Publishing:
         payloads = [event.payload for event in events]
         leaves = [*map(leaf, heads, payloads)]
         tree = levels(leaves)
-        stamp = self.trust.stamp(tree)
         if len(events) > 1 and sum(map(len, heads)) + sum(map(len, payloads)) < PACK_BYTES_MAX:
-            made = pack(heads, events, tree, stamp)
+            made = pack(heads, events, tree, self.trust.stamp)
             self.bodies.add_pack(made)
             return made
-        sealed = [*map(seal, heads, payloads, proofs(tree, stamp))]
+        sealed = [*map(seal, heads, payloads, proofs(tree, NO_PACK, self.trust.stamp(tree)))]
         for event, its_leaf, body in zip(events, leaves, sealed, strict=True):
             self.bodies.add(event.id, its_leaf, body)
         return sealed

@@ -24,7 +24,7 @@ from gossamer.protocols.hpmcast.messages import Row
 from gossamer.protocols.hpmcast.messages import Tell as RowsTell
 from gossamer.protocols.interests.messages import Entry, Tell
 from gossamer.protocols.naming import in_rows
-from gossamer.wire.proof import HASH_BYTES, Proof, levels, proofs
+from gossamer.wire.proof import HASH_BYTES, NO_PACK, Proof, levels, proofs
 
 T = TypeVar("T", Entry, Row)
 
@@ -83,7 +83,7 @@ class Seals:
         seal = self._sealed.pop(leaf, None)
         if seal is None:
             tree = levels([leaf])
-            (proof,) = proofs(tree, self.trust.stamp(tree))
+            (proof,) = proofs(tree, NO_PACK, self.trust.stamp(tree))
             seal = b"" if proof is None else _encoder.encode(proof)
         self._sealed[leaf] = seal
         if len(self._sealed) > SEALED_MAX:

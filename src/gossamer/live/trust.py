@@ -16,7 +16,7 @@ from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast.addresses import Address as Place
-from gossamer.wire.proof import Levels, Proof, Stamp
+from gossamer.wire.proof import NO_PACK, Levels, Proof, Stamp
 
 Act: TypeAlias = Literal["publish", "subscribe"]
 Name: TypeAlias = Annotated[str, Meta(min_length=1, max_length=64, pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]*\Z")]
@@ -91,14 +91,12 @@ class Trust(Protocol):
     def lives_at(self, peer: Peer) -> Place:
         """Where a peer (or this node itself) lives in a hierarchy, by its grant; empty: that does not say."""
 
-    def stamp(self, tree: Levels) -> Stamp | None:
-        """This node's signature for a batch of its events."""
+    def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp | None:
+        """This node's signature for a batch of its events, and for the pack they are in."""
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
-        """PeerFault unless the publisher signed this leaf; Stranger unless a record with that key was admitted."""
-
-    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
-        """The same of the root over so many leaves."""
+        """PeerFault unless the publisher signed this leaf or pack; Stranger unless a record with that key was
+        admitted."""
 
     def spell(self, topic: Topic) -> str:
         """The topic as it may travel past strangers: a keyed hash on a network with keys."""
@@ -156,13 +154,10 @@ class OpenTrust:
     def lives_at(self, peer: Peer) -> Place:
         return ()
 
-    def stamp(self, tree: Levels) -> Stamp | None:
+    def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp | None:
         return None
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
-        """Everything is believed."""
-
-    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
         """Everything is believed."""
 
     def spell(self, topic: Topic) -> str:

@@ -1,19 +1,21 @@
 """The publisher's proof: one signature over a Merkle root stands for a small batch of events.
 
 Every event carries the signature and its own path to the root, so that it can be checked alone, after any relay,
-cache or spool. Leaves and inner nodes are hashed under different prefixes: neither can be taken for the other.
+cache or spool. Under that root, beside the tree over the events, is the hash of the pack they travel in: whoever has
+all of them hashes them at once. Leaves, packs and inner nodes are hashed under different prefixes, so that none can be
+taken for another.
 """
 
 from collections.abc import Callable, Sequence
 from functools import cache
 from hashlib import sha256
-from typing import Annotated, TypeAlias
+from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta, Struct
 
 BATCH_MAX = 64
 "Events under one signature at most: a path is then no longer than PATH_MAX."
-PATH_MAX = 6
+PATH_MAX = 7
 REMEMBERED = 20_000
 "Nodes of verified trees remembered; siblings of a verified path are genuine too, so later leaves need few hashes."
 ROOT = -1
@@ -22,30 +24,36 @@ Tree: TypeAlias = dict[int, tuple[bytes, bytes]]
 "Nodes by spot, each with its path from there to the root: the siblings of every way taken so far."
 NOTHING: Tree = {}
 Levels: TypeAlias = list[Sequence[bytes]]
-"A whole tree, from the leaves to the root."
+"The tree over the events, from the leaves to its top."
 
 HASH_BYTES = 16
 """Bytes of SHA-256 that stand for an event or a pair: nobody finds another text for a given 128 bits. A publisher may
 well find two texts of its own for the same ones, and gains nothing it could not do with two signatures."""
 
 
-class Stamp(Struct, frozen=True, array_like=True, gc=False):
-    """What stands beside a whole batch: who signed its root."""
+NO_PACK = bytes(HASH_BYTES)
+"Stands for the pack where events are too large for one."
+PACK = BATCH_MAX * PATH_MAX
+"The spot of a pack: after all others."
 
-    key: Annotated[bytes, Meta(min_length=8, max_length=8)]
-    signature: Annotated[bytes, Meta(min_length=64, max_length=64)]
+
+class Stamp(NamedTuple):
+    """Who signed a root, and how."""
+
+    key: bytes
+    signature: bytes
 
 
 class Proof(Struct, frozen=True, array_like=True, gc=False):
-    """What stands beside an event: who signed, the signature of the root, and the way from the leaf to it."""
+    """What stands beside an event or a pack: who signed, the signature of the root, and the way from there to it."""
 
     key: Annotated[bytes, Meta(min_length=8, max_length=8)]
     "The first bytes of the SHA-256 of the signer's public key."
     signature: Annotated[bytes, Meta(min_length=64, max_length=64)]
     count: Annotated[int, Meta(ge=1, le=BATCH_MAX)]
-    "Leaves of the tree."
-    index: Annotated[int, Meta(ge=0, lt=BATCH_MAX)]
-    "Which of them this event is."
+    "Events under the signature."
+    index: Annotated[int, Meta(ge=0, le=BATCH_MAX)]
+    "Which of them this is; `count`: the pack."
     path: Annotated[bytes, Meta(max_length=PATH_MAX * HASH_BYTES)]
     "The siblings on the way up, one after the other."
 
@@ -53,6 +61,11 @@ class Proof(Struct, frozen=True, array_like=True, gc=False):
 def leaf(head: bytes, payload: bytes) -> bytes:
     """The hash that stands for an event: its encoded head (with its length) and its payload."""
     return sha256(b"\x00%d:%b%b" % (len(head), head, payload)).digest()[:HASH_BYTES]
+
+
+def whole(events: bytes) -> bytes:
+    """The hash that stands for a pack: of all its events as they travel in it."""
+    return sha256(b"\x02" + events).digest()[:HASH_BYTES]
 
 
 def parent(left: bytes, right: bytes) -> bytes:
@@ -69,29 +82,34 @@ def levels(leaves: Sequence[bytes]) -> Levels:
     return all_levels
 
 
-def paths(tree: Levels) -> list[bytes]:
-    """The ways from the leaves to the root: every sibling there is, then the way from the parent on."""
-    above = [b""]
+def paths(tree: Levels, pack: bytes) -> list[bytes]:
+    """The ways from the leaves to the root: every sibling there is, then the way from the parent on, past the pack."""
+    above = [pack]
     for level in reversed(tree[:-1]):
         beside = [level[i ^ 1] if i ^ 1 < len(level) else b"" for i in range(len(level))]
         above = [sibling + above[i >> 1] for i, sibling in enumerate(beside)]
     return above
 
 
-def stamp(tree: Levels, key: bytes, sign: Callable[[bytes], bytes]) -> Stamp:
-    """One signature for all leaves of a tree."""
+def stamp(tree: Levels, pack: bytes, key: bytes, sign: Callable[[bytes], bytes]) -> Stamp:
+    """One signature for all leaves of a tree, and for the pack."""
     count = len(tree[0])
     if not 0 < count <= BATCH_MAX:
         raise ValueError(f"a batch holds 1 to {BATCH_MAX} events, not {count}")
-    return Stamp(key, sign(signed_text(count, tree[-1][0])))
+    return Stamp(key, sign(signed_text(count, parent(tree[-1][0], pack))))
 
 
-def proofs(tree: Levels, stamp: Stamp | None) -> Sequence[Proof | None]:
+def proofs(tree: Levels, pack: bytes, stamp: Stamp | None) -> Sequence[Proof | None]:
     """What of the stamp belongs beside each leaf; nothing where nobody signs."""
     count = len(tree[0])
     if stamp is None:
         return [None] * count
-    return [Proof(stamp.key, stamp.signature, count, i, path) for i, path in enumerate(paths(tree))]
+    return [Proof(stamp.key, stamp.signature, count, i, path) for i, path in enumerate(paths(tree, pack))]
+
+
+def proof_of_pack(tree: Levels, stamp: Stamp | None) -> Proof | None:
+    count = len(tree[0])
+    return stamp and Proof(stamp.key, stamp.signature, count, count, tree[-1][0])
 
 
 def signed_text(count: int, root: bytes) -> bytes:
@@ -101,14 +119,14 @@ def signed_text(count: int, root: bytes) -> bytes:
 
 @cache
 def way(count: int, index: int) -> tuple[tuple[int, int], ...]:
-    """From a leaf to the root: the spots of the node and of its sibling, wherever it has one, numbered level by
-    level."""
-    spots, level = [], 0
+    """From a leaf, or from the pack, to the root: the spots of the node and of its sibling, wherever it has one,
+    numbered level by level."""
+    spots, level, is_pack = [], 0, index == count
     while count > 1:
         if (beside := index ^ 1) < count:
             spots.append((level + index, level + beside))
         count, index, level = (count + 1) >> 1, index >> 1, level + BATCH_MAX
-    return tuple(spots)
+    return ((PACK, level),) if is_pack else (*spots, (level, PACK))
 
 
 class Proofs:
@@ -126,13 +144,13 @@ class Proofs:
         "In all trees together."
 
     def holds(self, leaf: bytes, proof: Proof, verify: Callable[[bytes, bytes], bool], signer: bytes = b"") -> bool:
-        """Whether the leaf stands under the signed root; `verify(signature, text)` is asked once per batch.
+        """Whether the leaf or pack stands under the signed root; `verify(signature, text)` is asked once per batch.
 
         `signer` is whose key `verify` uses (the key's short form if not given): what one signer's tree holds, a leaf
         in another's name included, says nothing under another key.
         """
         path, spots = proof.path, way(proof.count, proof.index)
-        if proof.index >= proof.count or len(path) != HASH_BYTES * len(spots):
+        if proof.index > proof.count or len(path) != HASH_BYTES * len(spots):
             return False
         name = (signer or proof.key, proof.signature, proof.count)
         tree = self.trees.get(name, NOTHING)
@@ -153,19 +171,6 @@ class Proofs:
         if met or not genuine:
             met[ROOT] = tree.get(ROOT) or (node, b"")
             self._keep(name, met)
-        return True
-
-    def holds_all(
-        self, root: bytes, count: int, stamp: Stamp, verify: Callable[[bytes, bytes], bool], signer: bytes
-    ) -> bool:
-        """The same of a whole batch, from whose leaves the root was worked out."""
-        name = (signer, stamp.signature, count)
-        known = self.trees.get(name, NOTHING).get(ROOT)
-        if known is not None:
-            return known[0] == root
-        if not verify(stamp.signature, signed_text(count, root)):
-            return False
-        self._keep(name, {ROOT: (root, b"")})
         return True
 
     def _is_root(self, node: bytes, proof: Proof, tree: "Tree", verify: Callable[[bytes, bytes], bool]) -> bool:

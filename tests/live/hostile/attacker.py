@@ -168,7 +168,7 @@ def pack_of(keys: Keyring, *events: Event, hops: int = 1) -> PackCopy:
     heads = [head_of(each) for each in events]
     leaves = [leaf(head, each.payload) for head, each in zip(heads, events, strict=True)]
     tree = levels(leaves)
-    made = make_pack(heads, events, tree, keys.stamp(tree))
+    made = make_pack(heads, events, tree, keys.stamp)
     return PackCopy(made.mark, hops, "camcast.carry", memoryview(made.content))
 
 

@@ -9,9 +9,12 @@ import pytest
 
 from gossamer.core.events import Event
 from gossamer.live import arrivals
+from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
 from gossamer.wire.frame import PackCopy
-from gossamer.wire.proof import BATCH_MAX
+from gossamer.wire.pack import pack as make_pack
+from gossamer.wire.proof import BATCH_MAX, leaf, levels
+from gossamer.wire.sealed import head_of
 from live.hostile.arena import TOPIC, Arena, until
 from live.hostile.attacker import Attacker, event, flipped, pack, pack_of, signed
 from live.hostile.test_events import delivered
@@ -81,7 +84,8 @@ def test_a_pack_that_is_none_is_refused(network: Network) -> None:
             one, two = event(keys, 1, b"one"), event(keys, 2, b"two")
             copy = pack_of(keys, one, two)
             bad = [
-                *(holding(copy, each) for each in (b"", b"\xc1", pack([None, [], []]), bytes(copy.content)[:-1])),
+                *(holding(copy, each) for each in (b"", b"\xc1", pack([None, b""]), bytes(copy.content)[:-1])),
+                holding(copy, pack([None, pack([[], []])])),
                 pack_of(keys, one, one),
                 pack_of(keys, one, event(keys, 1, b"another body")),
                 pack_of(keys, one, event(keys, 2, publisher="friend")),
@@ -102,7 +106,8 @@ def test_a_forged_pack_does_not_keep_the_true_one_out(network: Network) -> None:
             honest, keys = arena.keys("oscar"), arena.keys("mallory")
             true = [event(honest, i, b"true %d" % i) for i in range(3)]
             copy = pack_of(honest, *true)
-            stamp, heads, payloads = msgspec.msgpack.decode(copy.content)
+            proof, inside = msgspec.msgpack.decode(copy.content)
+            heads, payloads = msgspec.msgpack.decode(inside)
             stolen = pack_of(keys, *(event(honest, i, b"false") for i in range(3)))
             async with Attacker(arena.victim.address, honest) as oscar:
                 await oscar.greet()
@@ -111,19 +116,20 @@ def test_a_forged_pack_does_not_keep_the_true_one_out(network: Network) -> None:
                     attacker.spread_packs(
                         holding(copy, flipped(bytes(copy.content))),  # a wrong leaf
                         replace(copy, mark=flipped(copy.mark)),
-                        holding(copy, pack([stamp, heads[::-1], payloads[::-1]])),  # another order
+                        holding(copy, pack([proof, pack([heads[::-1], payloads[::-1]])])),  # another order
                         holding(copy, bytes(stolen.content)),  # the true mark, other events
                     )
                     assert await attacker.still_up()
                     assert arena.refused("forged copy") == 4
                     attacker.spread_packs(
                         stolen,
-                        holding(copy, pack([[stamp[0], flipped(stamp[1])], heads, payloads])),
-                        holding(copy, pack([None, heads, payloads])),
+                        holding(copy, pack([[proof[0], flipped(proof[1]), *proof[2:]], inside])),
+                        holding(copy, pack([[*proof[:4], flipped(proof[4])], inside])),
+                        holding(copy, pack([None, inside])),
                     )
                     assert await attacker.still_up()
-                    assert arena.refused("bad proof") + arena.refused("unknown publisher") == 3
-                    assert arena.refused("bad proof") >= 2
+                    assert arena.refused("bad proof") + arena.refused("unknown publisher") == 4
+                    assert arena.refused("bad proof") >= 3
                     attacker.spread_packs(copy)  # the true one, even by the same peer
                     for i in range(3):
                         await delivered(arena, b"true %d" % i)
@@ -173,6 +179,46 @@ def test_two_bodies_under_one_id_are_refused_in_packs_too(network: Network, alon
             attacker.spread(*signed(keys, second[0]))
             await arena.refuses("equivocation", 2)
             await until(lambda: arena.victim.metrics.copies_known == 1)
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def beside_another_tree(keys: Keyring, *events: Event) -> PackCopy:
+    """A pack, signed together with a tree over other events: none of these can be proved alone."""
+    others = [replace(each, payload=b"other") for each in events]
+    tree = levels([leaf(head_of(each), each.payload) for each in others])
+    made = make_pack([*map(head_of, events)], events, tree, keys.stamp)
+    return PackCopy(made.mark, 1, "camcast.carry", memoryview(made.content))
+
+
+def test_a_pack_beside_another_tree_makes_nobody_pass_on_what_cannot_be_proved(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            events = [event(attacker.keys, i, b"%d" % i) for i in range(3)]
+            attacker.spread_packs(beside_another_tree(attacker.keys, *events))
+            for i in range(3):
+                await delivered(arena, b"%d" % i)  # as a whole it is as good as any
+            assert arena.victim.station.bodies.sealed(events[1].id) == b""
+            attacker.spread(*signed(attacker.keys, events[1]))
+            await arena.refuses("equivocation")
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_a_pack_beside_another_tree_is_refused_where_some_of_it_is_known(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            events = [event(attacker.keys, i, b"%d" % i) for i in range(3)]
+            attacker.spread(*signed(attacker.keys, events[1]))
+            await delivered(arena, b"1")
+            attacker.spread_packs(beside_another_tree(attacker.keys, *events))
+            await arena.refuses("equivocation")
+            attacker.spread(*signed(attacker.keys, events[0]))
+            await delivered(arena, b"0")
             await arena.is_unharmed()
 
     asyncio.run(scenario())

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
-from gossamer.wire.proof import Proof, levels, proofs
+from gossamer.wire.proof import NO_PACK, Proof, levels, proofs
 
 NOW = 1_800_000_000.0
 DAY = 86400.0
@@ -62,4 +62,4 @@ def handshake(server: ssl.SSLContext, client: ssl.SSLContext, host: str | None =
 def prove(keys: Keyring, leaves: Sequence[bytes]) -> Sequence[Proof | None]:
     """One proof per leaf, under one signature of this keyring's node."""
     tree = levels(leaves)
-    return proofs(tree, keys.stamp(tree))
+    return proofs(tree, NO_PACK, keys.stamp(tree))

@@ -273,7 +273,7 @@ def test_an_event_is_checked_by_the_key_its_publisher_was_granted(net: Network) 
         one.check(two.peer, each, proof, NOW)
     two.check(two.peer, leaves[0], proofs[0], NOW)
     assert proofs[0] is not None
-    with pytest.raises(PeerFault, match="without its publisher's proof"):
+    with pytest.raises(PeerFault, match="without their publisher's proof"):
         one.check(two.peer, LEAF, None, NOW)
     with pytest.raises(PeerFault, match="that node-2 did not sign"):
         one.check(two.peer, LEAF, proofs[0], NOW)

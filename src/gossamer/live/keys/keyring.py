@@ -23,7 +23,7 @@ from gossamer.live.keys.signing import fingerprint, text, verifier, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
 from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
 from gossamer.protocols.hpmcast.addresses import Address
-from gossamer.wire.proof import Levels, Proof, Proofs, Stamp, stamp
+from gossamer.wire.proof import NO_PACK, Levels, Proof, Proofs, Stamp, stamp
 
 GOOD_S = 10.0
 "How long a key that was found good is believed without looking at dates again; revocation counts at once."
@@ -164,21 +164,14 @@ class Keyring:
 
     # -- proofs -------------------------------------------------------------------------------------------------
 
-    def stamp(self, tree: Levels) -> Stamp:
-        return stamp(tree, self._signer.short, self._signer.sign)
+    def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp:
+        return stamp(tree, pack, self._signer.short, self._signer.sign)
 
     def check(self, publisher: Peer, leaf: bytes, proof: Proof | None, now_s: float) -> None:
         if proof is None:
-            raise PeerFault("an event without its publisher's proof")
+            raise PeerFault("events without their publisher's proof")
         signer = self._signer_of(publisher, proof.key, now_s)
         if not self._proofs.holds(leaf, proof, signer.verify, signer.key):
-            raise PeerFault(f"an event that {signer.node} did not sign")
-
-    def check_all(self, publisher: Peer, root: bytes, count: int, stamp: Stamp | None, now_s: float) -> None:
-        if stamp is None:
-            raise PeerFault("events without their publisher's proof")
-        signer = self._signer_of(publisher, stamp.key, now_s)
-        if not self._proofs.holds_all(root, count, stamp, signer.verify, signer.key):
             raise PeerFault(f"events that {signer.node} did not sign")
 
     def _signer_of(self, publisher: Peer, short: bytes, now_s: float) -> SignerOf:

@@ -68,7 +68,13 @@ STEPS: dict[int, tuple[str, ...]] = {
     ),
     2: (PACKS,),
     3: (RUNS, RUN_IDS),
-    4: ("ALTER TABLE published ADD COLUMN more INTEGER NOT NULL DEFAULT 0",),
+    4: (
+        "ALTER TABLE published ADD COLUMN more INTEGER NOT NULL DEFAULT 0",
+        # Packs are signed and written in another way since, and no release wrote those.
+        "DELETE FROM runs",
+        "DELETE FROM packs",
+        "DELETE FROM events WHERE sealed = x''",
+    ),
 }
 "From each older version to the next."
 
