@@ -97,6 +97,7 @@ NO_LIMITS = {
     "wire.frame.PART": "a kind of frame",
     "wire.journal.VERSION": "a version",
     "wire.journal.DIGEST_BYTES": "the length of a digest",
+    "wire.pack.FRAMING": "what encoding adds to wire.pack.PACK_BYTES_MAX",
     "wire.pack.OPENED": "packs kept taken apart for a moment",
     "wire.proof.PACK": "a spot in a tree",
     "wire.proof.ROOT": "a spot in a tree",

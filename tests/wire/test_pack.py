@@ -1,5 +1,6 @@
 """Packs: the bytes are pinned, every event can be taken out with a proof of its own, and what is no pack is refused."""
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.wire.pack import Pack, opened, pack, unpack
+from gossamer.wire import pack as packs
+from gossamer.wire.pack import PACK_BYTES_MAX, Pack, opened, pack, unpack, unproved
 from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, levels, parent, signed_text, stamp, whole
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, unseal
 from wire import golden
@@ -77,13 +79,38 @@ def test_the_mark_is_what_was_signed() -> None:
 
 def test_of_a_pack_beside_another_tree_nothing_is_taken_out() -> None:
     """Its publisher signed it, but one event by itself would prove nothing."""
-    true, other = events_of(5), [msgspec.structs.replace(each, payload=b"other") for each in events_of(5)]
-    tree = levels([leaf(head_of(each), each.payload) for each in other])
-    made = pack([head_of(each) for each in true], true, tree, lambda *signs: stamp(*signs, KEY, sign))
+    true = events_of(5)
+    made = beside_another_tree(true)
     assert made.proof is not None
     assert Proofs().holds(made.mark, made.proof, verify)
     assert opened(unpack(made.content)[0]) == {}
     assert made.alone(true[0].id) is None
+
+
+def test_events_are_hashed_once_however_often_one_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    events, hashed = events_of(BATCH_MAX), []
+
+    def counting(*given: bytes) -> bytes:
+        hashed.append(given)
+        return leaf(*given)
+
+    made, _ = unpack(packed(events).content)
+    monkeypatch.setattr(packs, "leaf", counting)
+    for each in [*events, *events]:
+        assert made.leaf(each.id) == leaf(head_of(each), each.payload)
+    assert len(hashed) == BATCH_MAX
+
+
+def test_a_reader_finds_every_event_of_a_pack_whatever_it_proves() -> None:
+    events = events_of(5)
+    for made in (packed(events), packed(events, signed=False), beside_another_tree(events)):
+        assert [unseal(sealed)[::2] for sealed in unproved(made).values()] == [(each, None) for each in events]
+
+
+def beside_another_tree(events: list[Event]) -> Pack:
+    """Signed together with a tree over other events."""
+    tree = levels([leaf(head_of(each), b"other") for each in events])
+    return pack([*map(head_of, events)], events, tree, lambda *signs: stamp(*signs, KEY, sign))
 
 
 def test_the_order_of_events_is_part_of_what_was_signed() -> None:
@@ -142,6 +169,45 @@ def proved_by(change: Callable[[list[Any]], object]) -> bytes:
 def test_what_is_no_pack_is_the_peers_fault(content: bytes, why: str) -> None:
     with pytest.raises(PeerFault, match=why):
         unpack(content)
+
+
+@pytest.mark.parametrize("count", [2, BATCH_MAX])
+def test_no_pack_is_larger_than_two_of_them_and_a_frame_can_bear(count: int) -> None:
+    events = events_of(count)
+    room = PACK_BYTES_MAX - 1 - sum(len(head_of(each)) + len(each.payload) for each in events)
+    largest = [*events[:-1], msgspec.structs.replace(events[-1], payload=bytes(room) + events[-1].payload)]
+    assert unpack(packed(largest).content)[1] == largest
+    too_large = [*events[:-1], msgspec.structs.replace(events[-1], payload=bytes(room + 1024))]
+    with pytest.raises(PeerFault, match="more than 256 KiB"):
+        unpack(packed(too_large).content)
+
+
+def nested(depth: int, size: int) -> bytes:
+    """A pack of one event, with something of tomorrow in its head that goes deep."""
+    head = head_of(golden.EVENT)
+    head = bytes([head[0] + 1]) + head[1:] + b"\x91" * depth + b"\xc0"
+    return encode([None, b"\x92\x91" + head + b"\x91" + encode(bytes(size))])
+
+
+@pytest.mark.parametrize("size", [0, HEAD_BYTES_MAX])
+def test_what_is_nested_too_deeply_is_refused_or_left_whole(size: int) -> None:
+    """How deep is too deep depends on how high the stack is, so what came in may be too deep later."""
+    limit, refused = sys.getrecursionlimit(), 0
+    for depth in range(limit - 200, limit + 1):
+        try:
+            made, _ = unpack(nested(depth, size))
+        except PeerFault:
+            refused += 1
+            continue
+        assert higher(50, lambda its=made: its.leaf(its.ids[0])) in {b"", made.leaf(made.ids[0])}
+        for take_apart in (opened, unproved):
+            assert higher(50, lambda its=made, each=take_apart: [*each(its)]) in [[], [golden.EVENT.id]]
+    assert 0 < refused < 200
+
+
+def higher(frames: int, ask: Callable[[], Any]) -> Any:
+    """Asks with so many frames more on the stack."""
+    return ask() if frames == 0 else higher(frames - 1, ask)
 
 
 def test_a_changed_event_makes_another_mark() -> None:

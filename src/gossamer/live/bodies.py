@@ -78,10 +78,10 @@ class Bodies:
         self._drop(event_id)
 
     def leaf(self, event_id: EventId) -> bytes | None:
-        """What tells the body of an event from others, if it was met; empty for one that can be shown to nobody."""
+        """What tells the body of an event from others, if it was met."""
         leaf = self.leaves.get(event_id)
         if leaf is None and isinstance(body := self.bodies.get(event_id), Pack):
-            leaf, _ = body.alone(event_id) or (b"", b"")
+            leaf = body.leaf(event_id)
         return leaf
 
     def are_new(self, ids: Sequence[EventId]) -> bool:

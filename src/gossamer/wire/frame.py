@@ -64,7 +64,7 @@ class PackCopy(Struct, frozen=True, array_like=True, gc=False):
     """A copy of every event of a pack, seen from outside."""
 
     mark: Hash
-    "The root over its events."
+    "The hash of all its events."
     hops: Hops
     tag: Tag
     content: memoryview

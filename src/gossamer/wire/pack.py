@@ -16,11 +16,13 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.wire.frame import PART_BYTES
-from gossamer.wire.proof import BATCH_MAX, Levels, Proof, Stamp, leaf, levels, proof_of_pack, proofs, whole
+from gossamer.wire.proof import BATCH_MAX, HASH_BYTES, Levels, Proof, Stamp, leaf, levels, proof_of_pack, proofs, whole
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, Head, event_of, seal
 
 PACK_BYTES_MAX = PART_BYTES
 "Events that come to more travel alone."
+FRAMING = 8
+"What stands around each of them in a pack."
 OPENED = 32
 "Packs that were taken apart lately."
 
@@ -49,14 +51,23 @@ class Events(Struct, frozen=True, array_like=True):
 class Pack:
     """What a node keeps of a pack whose proof held."""
 
-    __slots__ = ("content", "ids", "mark", "proof", "publisher")
+    __slots__ = ("_leaves", "content", "ids", "mark", "proof", "publisher")
 
     def __init__(self, content: bytes, ids: tuple[EventId, ...], mark: bytes, proof: Proof | None) -> None:
         self.content, self.ids, self.mark, self.proof = content, ids, mark, proof
         self.publisher: Peer = ids[0].publisher
+        self._leaves = b""
 
     def __len__(self) -> int:
         return len(self.content)
+
+    def leaf(self, event_id: EventId) -> bytes:
+        """What tells one of its events from others under that id. All are hashed once, however often one is asked for:
+        a few bytes from outside ask."""
+        if not self._leaves:
+            self._leaves = b"".join([leaf(head, payload) for head, payload in inside(self)])
+        at = HASH_BYTES * self.ids.index(event_id)
+        return self._leaves[at : at + HASH_BYTES]
 
     def alone(self, event_id: EventId) -> tuple[bytes, bytes] | None:
         """The leaf of one of its events, and that event sealed with a proof of its own; None: it has none."""
@@ -66,15 +77,30 @@ class Pack:
 @lru_cache(maxsize=OPENED)
 def opened(pack: Pack) -> dict[EventId, tuple[bytes, bytes]]:
     """The leaf of every event of a pack, and that event sealed alone. Nothing, if the publisher signed another tree."""
-    signed = _signed.decode(_contents.decode(pack.content).events)
-    heads = [*map(bytes, signed.heads)]
-    tree = levels([*map(leaf, heads, signed.payloads)])
-    proof = pack.proof
+    events, proof = inside(pack), pack.proof
+    if not events:
+        return {}
+    tree = levels([leaf(head, payload) for head, payload in events])
     if proof is not None and proof.path != tree[-1][0]:
         return {}
     proved = proofs(tree, pack.mark, None if proof is None else Stamp(proof.key, proof.signature))
-    sealed = map(seal, heads, signed.payloads, proved)
+    sealed = [seal(head, payload, its) for (head, payload), its in zip(events, proved, strict=True)]
     return dict(zip(pack.ids, zip(tree[0], sealed, strict=True), strict=True))
+
+
+def unproved(pack: Pack) -> dict[EventId, bytes]:
+    """Every event of a pack sealed alone, for readers of this node: they check no proofs."""
+    return {each: seal(*event, None) for each, event in zip(pack.ids, inside(pack))}
+
+
+def inside(pack: Pack) -> list[tuple[bytes, bytes]]:
+    """Head and payload of every event, as they were signed. Nothing, if they are nested deeper than can be read here,
+    where the stack may be higher than it was when they came."""
+    try:
+        signed = _signed.decode(_contents.decode(pack.content).events)
+    except RecursionError:
+        return []
+    return [*zip(map(bytes, signed.heads), signed.payloads, strict=True)]
 
 
 def pack(
@@ -92,6 +118,7 @@ def unpack(content: bytes) -> tuple[Pack, list[Event]]:
     try:
         read = _contents.decode(content)
         events = _events.decode(read.events)
+        longest = longest_head(read.events) if len(read.events) > HEAD_BYTES_MAX else 0
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise PeerFault(f"not a pack: {wrong}") from wrong
     heads, payloads, proof = events.heads, events.payloads, read.proof
@@ -99,8 +126,10 @@ def unpack(content: bytes) -> tuple[Pack, list[Event]]:
         raise PeerFault("a pack with more heads than payloads, or fewer")
     if proof is not None and not proof.index == proof.count == len(heads):
         raise PeerFault("a pack with the proof of something else")
-    if len(read.events) > HEAD_BYTES_MAX and longest_head(read.events) > HEAD_BYTES_MAX:
+    if longest > HEAD_BYTES_MAX:
         raise PeerFault("an event with a head of more than 64 KiB")
+    if len(read.events) > PACK_BYTES_MAX + FRAMING * BATCH_MAX:
+        raise PeerFault("a pack of more than 256 KiB: frames it is passed on in would be too large")
     if len(content) > len(read.events) + SEAL_BYTES_MAX:
         raise PeerFault("a pack with much around it that its publisher did not sign")
     ids = tuple([head.id for head in heads])

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -9,13 +10,16 @@ import pytest
 
 from gossamer.core.events import Event
 from gossamer.live import arrivals
+from gossamer.live.config_tables import SpoolConfig
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
-from gossamer.wire.frame import PackCopy
+from gossamer.wire import pack as packs
+from gossamer.wire.frame import FRAME_BYTES_MAX, PackCopy
+from gossamer.wire.pack import OPENED
 from gossamer.wire.pack import pack as make_pack
 from gossamer.wire.proof import BATCH_MAX, leaf, levels
 from gossamer.wire.sealed import head_of
-from live.hostile.arena import TOPIC, Arena, until
+from live.hostile.arena import TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker, event, flipped, pack, pack_of, signed
 from live.hostile.test_events import delivered
 
@@ -202,7 +206,72 @@ def test_a_pack_beside_another_tree_makes_nobody_pass_on_what_cannot_be_proved(n
                 await delivered(arena, b"%d" % i)  # as a whole it is as good as any
             assert arena.victim.station.bodies.sealed(events[1].id) == b""
             attacker.spread(*signed(attacker.keys, events[1]))
+            await until(lambda: arena.victim.metrics.copies_known == 1)
+            attacker.spread(*signed(attacker.keys, replace(events[1], payload=b"another body")))
             await arena.refuses("equivocation")
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("numbers", [(1, 2, 3), (1, 3, 5)])
+def test_a_pack_beside_another_tree_reaches_those_who_read_the_spool(
+    network: Network, tmp_path: Path, numbers: tuple[int, ...]
+) -> None:
+    """It is kept as a whole where its events follow each other, and with a row for each where they do not."""
+
+    async def scenario() -> None:
+        async with (
+            Arena(network, spool=SpoolConfig(folder=tmp_path)) as arena,
+            Attacker(arena.victim.address, arena.keys("mallory")) as attacker,
+        ):
+            await attacker.greet()
+            events = [event(attacker.keys, i, b"%d" % i) for i in numbers]
+            attacker.spread_packs(beside_another_tree(attacker.keys, *events))
+            for each in events:
+                await delivered(arena, each.payload)
+            async with arena.victim.subscribe(TOPIC, from_start=True) as late:
+                assert [(await soon(anext(late))).payload for _ in events] == [each.payload for each in events]
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_copies_of_what_came_in_packs_do_not_make_a_node_hash_them_again_and_again(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as member:
+            await member.greet()
+            keys = member.keys
+            batches = [[event(keys, 2 * i + j, b"%d" % (2 * i + j)) for j in range(2)] for i in range(OPENED + 8)]
+            for batch in batches:
+                member.spread_packs(pack_of(keys, *batch))
+            for number in range(2 * len(batches)):
+                await delivered(arena, b"%d" % number)
+            monkeypatch.setattr(packs, "inside", counted("inside", packs.inside, hashed))
+            for _ in range(4):
+                for which in range(2):  # one of every pack in turn, and no bytes, since nobody will look at them
+                    member.spread(*((signed(keys, batch[which])[0][0], b"") for batch in batches))
+            await until(lambda: arena.victim.metrics.copies_known == 8 * len(batches))
+            assert len(hashed) == len(batches)
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_a_pack_too_large_to_be_passed_on_is_refused(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            large = [pack_of(attacker.keys, event(attacker.keys, i, bytes(FRAME_BYTES_MAX - 400))) for i in range(3)]
+            for each in large:
+                attacker.spread_packs(each)
+            assert await attacker.still_up()
+            assert arena.refused("bad frame", arena.friend) == 0  # nobody blames the victim
+            assert arena.refused("bad event") == len(large)
             await arena.is_unharmed()
 
     asyncio.run(scenario())

@@ -18,7 +18,7 @@ from gossamer.wire.pack import Pack
 from gossamer.wire.proof import Proofs
 from gossamer.wire.sealed import unseal
 from live.spool.spooling import DAY_US, Clock, ask, kept, named, outgoing, read_all, spooling
-from wire.test_pack import packed
+from wire.test_pack import beside_another_tree, packed
 from wire.test_proof import verify
 
 
@@ -51,10 +51,39 @@ def test_every_event_of_a_pack_comes_back_with_a_proof_of_its_own(tmp_path: Path
         async with spooling(tmp_path) as spool:
             items, lost = await read_all(spool, limit=10)
             assert [each.place for each in items] == [*range(1, 67)]
-            assert all(is_proved(item.sealed, each) for item, each in zip(items[1:-1], pack.ids, strict=True))
+            assert [unseal(item.sealed)[0].id for item in items[1:-1]] == [*pack.ids]
             assert lost == []
             found = await spool.find(pack.ids[::-1])
             assert all(is_proved(found[each], each) for each in pack.ids)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_a_pack_that_proves_no_event_alone_is_read_and_passed_on_to_nobody(together: bool) -> None:
+    """Its publisher signed it beside another tree."""
+    lie = beside_another_tree([Event(EventId(8, 1, i), ".soccer", b"%d" % i) for i in range(4)])
+    true = pack_of(1, 3)
+
+    async def scenario() -> None:
+        async with spooling() as spool:
+            spool.keep([whole(lie), whole(true)] if together else in_pack(lie) + in_pack(true))
+            items, lost = await read_all(spool)
+            assert [unseal(item.sealed)[0].id for item in items] == [*lie.ids, *true.ids]
+            assert lost == []
+            found = await spool.find([*lie.ids, *true.ids])
+            assert [*found] == [*true.ids]
+
+    asyncio.run(scenario())
+
+
+def test_whoever_reads_past_an_event_whose_bytes_were_gone_is_told() -> None:
+    async def scenario() -> None:
+        async with spooling() as spool:
+            spool.keep([kept(1), Kept(named(2), ".soccer", b""), kept(3), Kept(named(4), ".soccer", b"")])
+            items, lost = await read_all(spool)
+            assert [each.place for each in items] == [1, 3]
+            assert [(each.first, each.last, each.events) for each in lost] == [(2, 2, 1), (4, 4, 1)]
 
     asyncio.run(scenario())
 
@@ -87,7 +116,10 @@ def test_a_pack_of_which_not_all_was_delivered_and_packs_in_turns() -> None:
             spool.keep(turns[1:5])
             spool.keep(turns[5:7])  # the same packs in another commit
             items, _ = await read_all(spool)
-            assert all(is_proved(item.sealed, each.id) for item, each in zip(items, turns[1:7], strict=True))
+            assert [unseal(item.sealed)[0].id for item in items] == [each.id for each in turns[1:7]]
+            found = await spool.find([each.id for each in turns[1:7]])
+            assert all(is_proved(sealed, each) for each, sealed in found.items())
+            assert len(found) == 6
 
     asyncio.run(scenario())
 

@@ -94,7 +94,7 @@ class Events:
         )
         try:
             for place, hops, at_us, sealed, *named in found:
-                yield Stored(place, sealed or self.packs.alone(place, EventId(*named)), hops, at_us)
+                yield Stored(place, sealed or self.packs.read(place, EventId(*named)), hops, at_us)
         finally:
             found.close()  # or it would stay open on an old state of the file
 

@@ -5,7 +5,7 @@ from collections.abc import Generator, Sequence
 
 from gossamer.core.ids import EventId
 from gossamer.live.spool.items import KeptPack, Stored
-from gossamer.wire.pack import opened, unpack
+from gossamer.wire.pack import opened, unpack, unproved
 
 INSERT = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 APART = "SELECT 1 FROM events WHERE publisher = ? AND incarnation = ? AND sequence BETWEEN ? AND ? LIMIT 1"
@@ -41,16 +41,16 @@ class Runs:
         return True
 
     def alone(self, event_id: EventId) -> bytes:
-        """An event of one of these packs, sealed with a proof of its own; nothing if it is in none."""
+        """An event of one of these packs, sealed with a proof of its own; nothing if it is in none, or has none."""
         if event_id not in self._met:
             row = self.db.execute(NEXT, (event_id.publisher, event_id.incarnation, event_id.sequence)).fetchone()
             if row is None or row[0] > event_id.sequence:
                 return b""
             self._met = opened(unpack(row[1])[0])
-        return self._met[event_id][1]
+        return self._met[event_id][1] if event_id in self._met else b""
 
     def between(self, start: int, end: int, condition: str, values: Sequence[str]) -> Generator[Stored, None, None]:
-        """Events in these places, of topics of which the condition holds."""
+        """Events in these places, of topics of which the condition holds, for readers."""
         found = self.db.execute(
             f"""SELECT first, hops, at_us, content FROM runs
                 WHERE last >= ? AND first <= ? AND ({condition}) ORDER BY last""",
@@ -58,7 +58,7 @@ class Runs:
         )
         try:
             for first, hops, at_us, content in found:
-                for place, (_, sealed) in enumerate(opened(unpack(content)[0]).values(), first):
+                for place, sealed in enumerate(unproved(unpack(content)[0]).values(), first):
                     if start <= place <= end:
                         yield Stored(place, sealed, hops, at_us)
         finally:

@@ -137,10 +137,11 @@ class Store:
             return Page([], after, [])
         start = max(after, self.floor)
         items, examined = self.events.page(start, self.settled, topics, max(1, limit), limit_bytes)
-        lost = self.losses.between(start, examined, topics)
+        gone = [Lost(each.place, each.place, ROOT, 1) for each in items if not each.sealed]
+        lost = [*self.losses.between(start, examined, topics), *gone]
         if after < self.floor:
             lost.insert(0, Lost(after + 1, self.floor, ROOT, 0))
-        return Page(items, examined, lost)
+        return Page([each for each in items if each.sealed] if gone else items, examined, lost)
 
     def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
         """Bodies of these events, of own publications that wait too."""
