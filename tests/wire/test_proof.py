@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from gossamer.wire.proof import (
     BATCH_MAX,
     HASH_BYTES,
+    NO_PACK,
     PATH_MAX,
     Proof,
     Proofs,
@@ -133,13 +134,17 @@ def flipped(data: bytes, bit: int) -> bytes:
     return bytes(changed)
 
 
+def pieces(path: bytes) -> list[bytes]:
+    return [path[i : i + HASH_BYTES] for i in range(0, len(path), HASH_BYTES)]
+
+
 def tampered(each: bytes, proof: Proof, bit: int) -> Iterator[tuple[bytes, Proof]]:
     """A leaf and its proof with one thing changed, in every way there is."""
     yield flipped(each, bit), proof
     yield each, replace(proof, signature=flipped(proof.signature, bit))
     yield from ((each, replace(proof, index=i)) for i in range(BATCH_MAX + 1) if i != proof.index)
     yield from ((each, replace(proof, count=n)) for n in SIZES if n != proof.count)
-    path = [proof.path[i : i + HASH_BYTES] for i in range(0, len(proof.path), HASH_BYTES)]
+    path = pieces(proof.path)
 
     def along(*siblings: bytes) -> tuple[bytes, Proof]:
         return each, replace(proof, path=b"".join(siblings))
@@ -184,6 +189,66 @@ def test_no_bit_of_a_proof_may_change(size: int, data: st.DataObject) -> None:
         return  # the key is only a hint as to whose signature it is
     assert not memory.holds(leaves[index], proof, verify)
     assert not Proofs().holds(leaves[index], proof, verify)
+
+
+def known_trees() -> Iterator[tuple[bytes, Proof, bytes]]:
+    """Every leaf and pack of a few batches with its proof and its signer: some of the same events, one by another
+    signer, one with a pack of other events, one without a pack."""
+    for size, name, pack, signer in [
+        (1, "a", PACK_HASH, b"one"),
+        (2, "a", PACK_HASH, b"one"),
+        (3, "a", PACK_HASH, b"one"),
+        (3, "a", PACK_HASH, b"other"),
+        (3, "a", whole(b"a lie"), b"one"),
+        (3, "a", NO_PACK, b"one"),
+        (5, "b", PACK_HASH, b"one"),
+    ]:
+        tree = levels([leaf(b"%s %d" % (name.encode(), i), b"payload") for i in range(size)])
+        signed = stamp(tree, pack, KEY, lambda text, signer=signer: sign(text, signer))
+        for each, proof in zip([*tree[0], pack], [*proofs(tree, pack, signed), proof_of_pack(tree, signed)]):
+            assert proof is not None
+            yield each, proof, signer
+
+
+TREES = [*known_trees()]
+HASHES = sorted({each for each, _, _ in TREES} | {piece for _, proof, _ in TREES for piece in pieces(proof.path)})
+TRUE = st.sampled_from(TREES)
+
+
+@st.composite
+def mixed(draw: st.DrawFn) -> tuple[bytes, Proof, bytes]:
+    """A genuine proof, with some of it from elsewhere."""
+    each, proof, signer = draw(TRUE)
+    path = pieces(proof.path)
+    match draw(st.sampled_from(["nothing", "leaf", "signature", "place", "path", "sibling", "signer", "length"])):
+        case "leaf":
+            each = draw(st.sampled_from(HASHES))
+        case "signature":
+            proof = replace(proof, signature=draw(TRUE)[1].signature)
+        case "place":
+            proof = replace(proof, count=draw(st.integers(1, 6)), index=draw(st.integers(0, 7)))
+        case "path":
+            proof = replace(proof, path=draw(TRUE)[1].path)
+        case "sibling":
+            path[draw(st.integers(0, len(path) - 1))] = draw(st.sampled_from(HASHES))
+            proof = replace(proof, path=b"".join(path))
+        case "signer":
+            signer = draw(st.sampled_from([b"one", b"other"]))
+        case "length":
+            proof = replace(proof, path=b"".join(path[:-1] if draw(st.booleans()) else [*path, path[-1]]))
+    return each, proof, signer
+
+
+@given(st.lists(TRUE | mixed(), max_size=30), st.sampled_from([3, 12, 20_000]))
+def test_whatever_was_met_before_the_same_proofs_hold(met: list[tuple[bytes, Proof, bytes]], remembered: int) -> None:
+    memory = Proofs(remembered)
+    for each, proof, signer in met:
+
+        def ask(signature: bytes, text: bytes, secret: bytes = signer) -> bool:
+            return signature == sign(text, secret)
+
+        assert memory.holds(each, proof, ask, signer) == Proofs().holds(each, proof, ask, signer)
+        assert memory.nodes == sum(map(len, memory.trees.values())) <= remembered
 
 
 def test_an_inner_node_is_not_taken_for_an_event() -> None:
