@@ -220,13 +220,15 @@ def mixed(draw: st.DrawFn) -> tuple[bytes, Proof, bytes]:
     """A genuine proof, with some of it from elsewhere."""
     each, proof, signer = draw(TRUE)
     path = pieces(proof.path)
-    match draw(st.sampled_from(["nothing", "leaf", "signature", "place", "path", "sibling", "signer", "length"])):
+    match draw(st.sampled_from(["leaf", "signature", "count", "index", "path", "sibling", "signer", "length"])):
         case "leaf":
             each = draw(st.sampled_from(HASHES))
         case "signature":
             proof = replace(proof, signature=draw(TRUE)[1].signature)
-        case "place":
-            proof = replace(proof, count=draw(st.integers(1, 6)), index=draw(st.integers(0, 7)))
+        case "count":
+            proof = replace(proof, count=draw(st.integers(1, 6)))
+        case "index":
+            proof = replace(proof, index=draw(st.integers(0, 7)))
         case "path":
             proof = replace(proof, path=draw(TRUE)[1].path)
         case "sibling":
