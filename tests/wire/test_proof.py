@@ -4,6 +4,7 @@ import hmac
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from hashlib import sha256
+from typing import Any
 
 import pytest
 from cryptography.exceptions import InvalidSignature
@@ -212,44 +213,44 @@ def known_trees() -> Iterator[tuple[bytes, Proof, bytes]]:
 
 TREES = [*known_trees()]
 HASHES = sorted({each for each, _, _ in TREES} | {piece for _, proof, _ in TREES for piece in pieces(proof.path)})
-TRUE = st.sampled_from(TREES)
 
 
-@st.composite
-def mixed(draw: st.DrawFn) -> tuple[bytes, Proof, bytes]:
-    """A genuine proof, with some of it from elsewhere."""
-    each, proof, signer = draw(TRUE)
+def mixed(each: bytes, proof: Proof, signer: bytes) -> Iterator[tuple[bytes, Proof, bytes]]:
+    """A genuine proof, with one thing in it from elsewhere, in every way there is."""
     path = pieces(proof.path)
-    match draw(st.sampled_from(["leaf", "signature", "count", "index", "path", "sibling", "signer", "length"])):
-        case "leaf":
-            each = draw(st.sampled_from(HASHES))
-        case "signature":
-            proof = replace(proof, signature=draw(TRUE)[1].signature)
-        case "count":
-            proof = replace(proof, count=draw(st.integers(1, 6)))
-        case "index":
-            proof = replace(proof, index=draw(st.integers(0, 7)))
-        case "path":
-            proof = replace(proof, path=draw(TRUE)[1].path)
-        case "sibling":
-            path[draw(st.integers(0, len(path) - 1))] = draw(st.sampled_from(HASHES))
-            proof = replace(proof, path=b"".join(path))
-        case "signer":
-            signer = draw(st.sampled_from([b"one", b"other"]))
-        case "length":
-            proof = replace(proof, path=b"".join(path[:-1] if draw(st.booleans()) else [*path, path[-1]]))
-    return each, proof, signer
+    yield from ((other, proof, signer) for other in HASHES)
+    yield from ((each, proof, other) for other in (b"one", b"other"))
+    changes: list[dict[str, Any]] = [{"count": count} for count in range(1, 7)]
+    changes += [{"index": index} for index in range(7)]
+    changes += [{"signature": other.signature} for _, other, _ in TREES]
+    changes += [{"path": other.path} for _, other, _ in TREES]
+    changes += [{"path": b"".join(path[:-1])}, {"path": b"".join([*path, path[-1]])}]
+    for i in range(len(path)):
+        changes += [{"path": b"".join([*path[:i], other, *path[i + 1 :]])} for other in HASHES]
+    yield from ((each, replace(proof, **change), signer) for change in changes)
 
 
-@given(st.lists(TRUE | mixed(), max_size=30), st.sampled_from([3, 12, 20_000]))
-def test_whatever_was_met_before_the_same_proofs_hold(met: list[tuple[bytes, Proof, bytes]], remembered: int) -> None:
+MIXED = [*dict.fromkeys(near for tree in TREES for near in mixed(*tree))]
+
+
+def holds_as_if_nothing_was_met(memory: Proofs, each: bytes, proof: Proof, signer: bytes) -> bool:
+    def ask(signature: bytes, text: bytes) -> bool:
+        return signature == sign(text, signer)
+
+    return memory.holds(each, proof, ask, signer) == Proofs().holds(each, proof, ask, signer)
+
+
+def test_with_everything_met_the_same_proofs_hold() -> None:
+    memory = Proofs()
+    assert all(holds_as_if_nothing_was_met(memory, *each) for each in TREES)
+    assert [each for each in MIXED if not holds_as_if_nothing_was_met(memory, *each)] == []
+
+
+@given(st.lists(st.sampled_from(TREES) | st.sampled_from(MIXED), max_size=30), st.sampled_from([3, 12, 20_000]))
+def test_whatever_was_met_the_same_proofs_hold(met: list[tuple[bytes, Proof, bytes]], remembered: int) -> None:
     memory = Proofs(remembered)
-    for each, proof, signer in met:
-
-        def ask(signature: bytes, text: bytes, secret: bytes = signer) -> bool:
-            return signature == sign(text, secret)
-
-        assert memory.holds(each, proof, ask, signer) == Proofs().holds(each, proof, ask, signer)
+    for each in met:
+        assert holds_as_if_nothing_was_met(memory, *each)
         assert memory.nodes == sum(map(len, memory.trees.values())) <= remembered
 
 
