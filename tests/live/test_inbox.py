@@ -6,10 +6,12 @@ import pytest
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.patterns import Pattern
+from gossamer.live import inbox
 from gossamer.live.config_tables import Limits, SpoolConfig
-from gossamer.live.deliveries import Delivery, Gap
+from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.node import Node
 from gossamer.testing import QUICK, Network
+from gossamer.wire.sealed import TooDeep
 from live.watching import PATIENCE_S
 
 SMALL = Limits(inbox_items=5)
@@ -41,6 +43,26 @@ def test_a_slow_reader_finds_in_the_spool_what_memory_had_no_room_for() -> None:
                 await numbered(node, 3, start=100)  # caught up: from memory again
                 assert len(payloads(await take(inbox, 3))) == 3
 
+    asyncio.run(scenario())
+
+
+def test_what_cannot_be_read_from_the_spool_is_a_gap_and_what_follows_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(sealed: bytes, *about: int) -> Delivery:
+        item = read_delivery(sealed, *about)
+        if item.payload == b"50":
+            raise TooDeep("as if the reader was called from high up the stack")
+        return item
+
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("a", limits=SMALL)
+            async with node.subscribe(".a") as reader:
+                await numbered(node, 100)
+                items = await take(reader, 100)
+                assert sorted(payloads(items)) == sorted(b"%d" % i for i in range(100) if i != 50)
+                assert [item.lost for item in items if isinstance(item, Gap)] == [1]
+
+    monkeypatch.setattr(inbox, "read_delivery", read)
     asyncio.run(scenario())
 
 

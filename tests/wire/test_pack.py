@@ -15,7 +15,7 @@ from gossamer.core.ids import EventId
 from gossamer.wire import pack as packs
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, opened, pack, unpack, unproved
 from gossamer.wire.proof import BATCH_MAX, Proofs, Stamp, leaf, levels, parent, signed_text, stamp, whole
-from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, TooDeep, head_of, unseal
 from wire import golden
 from wire.test_proof import KEY, SIZES, sign, verify
 from wire.test_sealed import EVENTS
@@ -196,7 +196,7 @@ def test_what_is_nested_too_deeply_is_refused_or_left_whole(size: int) -> None:
     for depth in range(limit - 200, limit + 1):
         try:
             made, _ = unpack(nested(depth, size))
-        except PeerFault:
+        except TooDeep:
             refused += 1
             continue
         assert higher(50, lambda its=made: its.leaf(its.ids[0])) in {b"", made.leaf(made.ids[0])}

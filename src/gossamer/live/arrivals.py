@@ -23,7 +23,7 @@ from gossamer.live.trust import Outdated, Stranger, Trust
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy, PackCopy
 from gossamer.wire.pack import Pack, opened, unpack
-from gossamer.wire.sealed import unseal
+from gossamer.wire.sealed import TooDeep, unseal
 
 HOPS_MAX = 1 << 20
 "More are not believed: one more than the wire allows, and our own copies would be refused."
@@ -114,7 +114,7 @@ class Arrivals:
         try:
             event, leaf, proof = unseal(body)
         except PeerFault as wrong:
-            link.strike("bad event", str(wrong))
+            self._refuse_bytes(link, wrong)
             return False
         if event.id != copy.id or leaf != copy.leaf:
             link.strike("forged copy", f"the body is not that of {copy.id}")
@@ -163,6 +163,13 @@ class Arrivals:
             self.metrics.unknown_tags += 1
         return carrier
 
+    def _refuse_bytes(self, link: Link, wrong: PeerFault) -> None:
+        """Of what is no event, or no pack."""
+        if isinstance(wrong, TooDeep):
+            link.decline("bad event")
+        else:
+            link.strike("bad event", str(wrong))
+
     def _is_signed(self, link: Link, check: Callable[[float], None]) -> bool:
         try:
             check(time.time())
@@ -187,7 +194,7 @@ class Arrivals:
         try:
             pack, events = unpack(bytes(copy.content))
         except PeerFault as wrong:
-            link.strike("bad event", str(wrong))
+            self._refuse_bytes(link, wrong)
             return ()
         if pack.mark != copy.mark:
             link.strike("forged copy", "the events are not those of the pack")

@@ -17,6 +17,7 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.deliveries import Delivery, Gap, read_delivery
 from gossamer.live.ordering import Order
 from gossamer.live.spool.items import Page
+from gossamer.wire.sealed import TooDeep
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -256,7 +257,11 @@ class Inbox:
             lost = sum(each.events for each in page.lost)
             self.memory.append(Gap(lost, "the spool kept them no longer: give it a larger budget, or read faster"))
         for each in page.items:
-            item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
+            try:
+                item = read_delivery(each.sealed, each.place, each.hops, each.place <= self._offered_before)
+            except TooDeep:
+                self.memory.append(Gap(1, "an event goes deeper than can be read from where this reader is called"))
+                continue
             if self.filter is None or self.filter.matches(item.attributes):
                 self.memory.append(item)
                 self.size += len(item.payload)

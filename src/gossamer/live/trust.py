@@ -113,7 +113,7 @@ def decode_record(data: bytes) -> Record:
         raise PeerFault(f"a record of {len(data)} bytes is too long")
     try:
         return _records.decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
         raise PeerFault(f"not a record: {wrong}") from wrong
 
 

@@ -17,7 +17,7 @@ from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.wire.frame import PART_BYTES
 from gossamer.wire.proof import BATCH_MAX, HASH_BYTES, Levels, Proof, Stamp, leaf, levels, proof_of_pack, proofs, whole
-from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, Head, event_of, seal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, Head, TooDeep, event_of, seal
 
 PACK_BYTES_MAX = PART_BYTES
 "Events that come to more travel alone."
@@ -119,7 +119,9 @@ def unpack(content: bytes) -> tuple[Pack, list[Event]]:
         read = _contents.decode(content)
         events = _events.decode(read.events)
         longest = longest_head(read.events) if len(read.events) > HEAD_BYTES_MAX else 0
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+    except RecursionError as wrong:
+        raise TooDeep("a pack that is nested too deeply") from wrong
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise PeerFault(f"not a pack: {wrong}") from wrong
     heads, payloads, proof = events.heads, events.payloads, read.proof
     if len(payloads) != len(heads):

@@ -44,6 +44,11 @@ class Head(Struct, frozen=True, array_like=True, gc=False):
     tags: Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)] = ()
 
 
+class TooDeep(PeerFault):
+    """Nested deeper than the stack has room for just here. Whoever passed it on had more: nobody but its publisher is
+    to blame."""
+
+
 class Sealed(Struct, frozen=True, array_like=True, gc=False):
     head: bytes
     payload: bytes
@@ -76,7 +81,9 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
         if len(body) > len(sealed.head) + len(sealed.payload) + SEAL_BYTES_MAX:
             raise PeerFault("an event with much around it that its publisher did not sign")
         head = _heads.decode(sealed.head)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
+    except RecursionError as wrong:
+        raise TooDeep("an event that is nested too deeply") from wrong
+    except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
         raise PeerFault(f"not an event: {wrong}") from wrong
     return event_of(head, sealed.payload), leaf(sealed.head, sealed.payload), sealed.proof
 

@@ -5,7 +5,7 @@ import asyncio
 
 from gossamer.core.events import Event
 from gossamer.live.keys.network import Network
-from gossamer.wire.frame import Copy
+from gossamer.wire.frame import Copy, PackCopy
 from gossamer.wire.proof import leaf
 from gossamer.wire.sealed import head_of, seal
 from live.hostile.arena import TOPIC, Arena, soon, until
@@ -223,6 +223,33 @@ def test_an_event_of_somebody_nobody_vouched_for_is_refused_without_blame(networ
                 relay.spread(*signed(stranger, event(stranger, number)))
             assert await relay.still_up()
             assert arena.refused("unknown publisher") == 30
+            await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_whoever_passes_on_what_goes_too_deep_is_not_blamed_and_nothing_breaks(network: Network) -> None:
+    """How deep is too deep depends on how high the stack is, so it may have been fine where it comes from."""
+    deep = b"\x91" * 3000 + b"\xc0"
+
+    def deepened(array: bytes) -> bytes:
+        """With something of tomorrow in it."""
+        return bytes([array[0] + 1]) + array[1:] + deep
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            for number in range(30):
+                each = event(attacker.keys, number)
+                head = deepened(head_of(each))
+                its_leaf = leaf(head, each.payload)
+                attacker.spread(copy_of(each, head, its_leaf, prove(attacker.keys, [its_leaf])[0]))
+                together = b"\x92\x91" + head + b"\x91" + pack(each.payload)
+                attacker.spread_packs(PackCopy(bytes(16), 1, "camcast.carry", memoryview(pack([None, together]))))
+            assert await attacker.still_up()
+            assert arena.refused("bad event") == 60
+            attacker.say(records=[deepened(attacker.record())])
+            await arena.refuses("bad record")
             await arena.is_unharmed()
 
     asyncio.run(scenario())

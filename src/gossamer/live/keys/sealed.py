@@ -40,7 +40,7 @@ class Authorities:
             raise PeerFault(f"a {kind.decode()} of {len(data)} bytes is too long")
         try:
             sealed = _decoder.decode(data)
-        except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
             raise PeerFault(f"not a {kind.decode()}: {wrong}") from None
         if _encoder.encode(sealed) != data:
             raise PeerFault(f"a {kind.decode()} has one spelling, and this is another")
