@@ -127,16 +127,15 @@ class HandOver:
         for incarnation, first, last in ranges:
             oldest = next(iter(self.unacked), None)
             if oldest is None:
-                return
+                break
             if oldest.incarnation == incarnation and self._in_order:
                 first = max(first, oldest.sequence)  # most acknowledgements come after enough others did
             last = min(last, first + UNACKED_MAX)
             if not self._looked_at.take(peer, self.driver.clock.now_us(), max(1, last + 1 - first)):
-                return
+                break
             while first <= last:
                 first += self._acked(peer, EventId(self.me, incarnation, first), last)
-        if self.shelved and self._unshelving is None:
-            self._unshelving = self.loop.create_task(self._unshelve())
+        self._unshelve_soon()
 
     def _acked(self, peer: Peer, event_id: EventId, last: int) -> int:
         """A member has this event, and those after it up to a sequence. How many were looked at."""
@@ -163,7 +162,9 @@ class HandOver:
             row.left -= 1
             if not row.left:
                 self._done.append(row.first)
-        self._in_order = self._in_order or not self.unacked
+        if not self.unacked:
+            self._in_order = True
+            self._unshelve_soon()  # nobody will acknowledge anything before
         if not self._telling:
             self._telling = True
             self.loop.call_soon(self._tell_spool)
@@ -174,17 +175,22 @@ class HandOver:
         if done and self.spool is not None and not self.driver.closed:
             self.spool.done(done)
 
+    def _unshelve_soon(self) -> None:
+        if self.shelved and self._unshelving is None:
+            self._unshelving = self.loop.create_task(self._unshelve())
+
     async def _unshelve(self) -> None:
-        """Somebody is there: what waits in the spool goes out too."""
+        """Somebody is there, or there is room: what waits in the spool goes out too."""
         assert self.spool is not None
-        self.shelved, self._in_order = 0, False
-        after = 0
+        self.shelved = after = 0
         while page := await self.spool.outbox(SHELVED_AT_ONCE, after):
             after = page[-1].number
             for each in page:
                 if not self.unacked.keys() >= {*each.ids}:
                     self._begin_again(each)
         self._unshelving = None
+        if not self.unacked:
+            self._unshelve_soon()
         self._changed.set()
 
     def _begin_again(self, waiting: Waiting) -> None:
@@ -192,7 +198,7 @@ class HandOver:
         if not self.has_room():
             self.shelved += 1 + waiting.more
             return
-        row = Row(waiting.id, 1 + waiting.more)
+        row, self._in_order = Row(waiting.id, 1 + waiting.more), False
         for event_id, sealed in waiting.each():
             if event_id in self.unacked:
                 self._alone(event_id).rows = [row]
@@ -206,7 +212,8 @@ class HandOver:
         self._again = self.loop.call_later(self.again_s / 2, self._look_again)
         now_s, now_us = self.loop.time(), self.driver.clock.now_us()
         for event_id in tuple(self.unacked):
-            parcel = self.unacked[event_id]
+            if (parcel := self.unacked.get(event_id)) is None:
+                continue  # enough had it when one before it was spread
             if now_s - parcel.at_s < self.again_s:
                 break  # in the order they were last spread: younger ones have waited less
             if now_s - parcel.at_s < min(AGAIN_MAX_S, self.again_s * 2**parcel.tries):
