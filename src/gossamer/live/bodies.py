@@ -8,6 +8,8 @@ from gossamer.wire.pack import Pack
 REMEMBERED = 100_000
 PACKS_REMEMBERED = 2_000
 BYTES_MAX = 32 << 20
+BODIES_MAX = 200_000
+"An id takes more memory than the smallest events do."
 
 
 class Body:
@@ -109,7 +111,7 @@ class Bodies:
         if len(leaves) > 2 * REMEMBERED:
             for old in list(leaves)[:REMEMBERED]:
                 del leaves[old]
-        while self.size > self.bytes_max and len(self.bodies) > 1:
+        while (self.size > self.bytes_max or len(self.bodies) > BODIES_MAX) and len(self.bodies) > 1:
             self._drop(next(iter(self.bodies)))
 
     def _drop(self, event_id: EventId) -> None:

@@ -50,4 +50,5 @@ class Packs:
         return self._met
 
     def prune(self, up_to: int) -> None:
+        self._met, self._read = None, {}
         self.db.execute("DELETE FROM packs WHERE last <= ?", (up_to,))
