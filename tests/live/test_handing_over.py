@@ -141,6 +141,24 @@ def test_packs_left_to_the_spool_are_taken_from_there_once_somebody_comes(monkey
     asyncio.run(scenario())
 
 
+def test_what_was_too_much_to_wait_for_a_place_is_offered_again_before_anybody_says_that_nobody_took_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gossamer.core.stack.PENDING_MAX", 10)
+
+    async def scenario() -> None:
+        async with Network() as network:
+            reader = await network.node("reader")
+            async with reader.subscribe(".x") as inbox:
+                node = await network.node("publisher", timeouts={"ack_s": 0.05})
+                await asyncio.gather(*[node.publish(".x", b"%d" % number) for number in range(30)])
+                assert node.station.machine.waiting == 10
+                assert await node.handed_over(30)
+                assert sorted(await payloads(inbox, 30)) == sorted(b"%d" % number for number in range(30))
+
+    asyncio.run(scenario())
+
+
 def test_packs_that_nobody_took_are_sent_by_the_next_life(tmp_path: Path) -> None:
     async def scenario() -> None:
         async with Network() as network:

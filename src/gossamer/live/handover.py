@@ -58,6 +58,8 @@ class HandOver:
         "Whether events are still going to be told to others, later and without being asked for."
         self.shelved = 0
         "Events left to the spool's outbox because memory was short."
+        self._dropped: set[EventId] = set()
+        "Events there was no room for while this node looked for its place: they will be spread again."
         self.loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
         self._done: list[EventId] = []
@@ -121,6 +123,11 @@ class HandOver:
         parcel.tell(peers, again)
         if parcel.acked and parcel.enough():  # by members of whom fewer are left now
             self._finish(parcel)
+
+    def dropped(self, event_id: EventId) -> None:
+        """An event went to nobody yet, although somebody may be there."""
+        if event_id in self.unacked:
+            self._dropped.add(event_id)
 
     def acked(self, peer: Peer, ranges: tuple[tuple[int, int, int], ...]) -> None:
         """A member has these events."""
@@ -211,6 +218,7 @@ class HandOver:
         """Spreads again what nobody, or too few, acknowledged in time; gives up what is very old."""
         self._again = self.loop.call_later(self.again_s / 2, self._look_again)
         now_s, now_us = self.loop.time(), self.driver.clock.now_us()
+        self._dropped &= self.unacked.keys()
         for event_id in tuple(self.unacked):
             if (parcel := self.unacked.get(event_id)) is None:
                 continue  # enough had it when one before it was spread
@@ -231,6 +239,7 @@ class HandOver:
             parcel.at_s = now_s
             self.unacked[event_id] = self.unacked.pop(event_id)
             self._in_order = False
+            self._dropped.discard(event_id)
             self.driver.feed(Publish(event, parcel.join))
         self._changed.set()
 
@@ -240,6 +249,7 @@ class HandOver:
             async with asyncio.timeout(patience_s):
                 while self.unacked or self.shelved or self._unshelving is not None:
                     later = self.driver.machine.waiting or self.is_underway() or self._unshelving is not None
+                    later = later or not self._dropped.isdisjoint(self.unacked)
                     if not later and not any(parcel.told for parcel in self.unacked.values()):
                         return False
                     self._changed.clear()

@@ -209,11 +209,9 @@ class Station:
         if self.spool is not None:
             self.office.met = self.spool.remember
             self.driver.fetch = Retrieval(self.driver, self.bodies, self.spool).fetch
-        if self.config.faults.loss:
+        if loss := self.config.faults.loss:
             self.hearing.losing = Losing(self.me, self.config.faults)
-            log.warning(
-                "%s loses %g %% of what it hears, as [faults] says", self.trust.name, 100 * self.config.faults.loss
-            )
+            log.warning("%s loses %g %% of what it hears, as [faults] says", self.trust.name, 100 * loss)
         self.hearing.arrivals.ours = self.office.arrived_straight
         self.board.on_refusal = self._refused
         self.transport.turned_away = self._turned_away
@@ -240,6 +238,8 @@ class Station:
             self.metrics.relays += 1
         elif note.kind == "recover":
             self.metrics.recovered += 1
+        elif note.kind == "drop" and note.event is not None:
+            self.handover.dropped(note.event)
         elif note.kind == "reject":
             self.metrics.refuse(note.detail or "bad message")
 
