@@ -159,7 +159,12 @@ def test_what_was_too_much_to_wait_for_a_place_is_offered_again_before_anybody_s
     asyncio.run(scenario())
 
 
-def test_packs_that_nobody_took_are_sent_by_the_next_life(tmp_path: Path) -> None:
+@pytest.mark.parametrize("at_once", [100, 100_000])
+def test_packs_that_nobody_took_are_sent_by_the_next_life(
+    at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.live.station.REMEMBERED", at_once)
+
     async def scenario() -> None:
         async with Network() as network:
             settings: dict[str, Any] = {"spool": {"folder": str(tmp_path)}, "timeouts": {"ack_s": 0.05, "leave_s": 0.1}}
@@ -169,7 +174,7 @@ def test_packs_that_nobody_took_are_sent_by_the_next_life(tmp_path: Path) -> Non
             assert max(each.more for each in await node.station.spool.outbox(200)) == 63
             await network.crash("publisher")
             again = await network.node("publisher", **settings)
-            assert len(again.station.handover.unacked) == 200
+            assert (len(again.station.handover.unacked) == 200) == (at_once > 200)
             await read_and_handed_over(network, again, 200)
 
     asyncio.run(scenario())

@@ -314,8 +314,8 @@ class Station:
         seen = await spool.seen(REMEMBERED)
         outbox = await spool.outbox(REMEMBERED)
         own = [event_id for each in outbox for event_id in each.ids]
-        delivered = await spool.delivered(own)
-        news = {event_id for event_id in own if event_id not in delivered}
+        news = {*own} - await spool.delivered(own)
+        self.handover.shelved = len(await spool.outbox(1, outbox[-1].number)) if outbox else 0  # there may be more
         return tuple(each for each in seen if each not in news), outbox
 
     def _found_seed(self, peer: Peer) -> None:
