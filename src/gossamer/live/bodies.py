@@ -40,7 +40,7 @@ def bin_header(size: int) -> bytes:
 
 class Bodies:
     """Hashes of at least the last `REMEMBERED` events that came alone; bodies, and so the hashes of those that came in
-    packs, within a budget of bytes, the latest ones."""
+    packs, within a budget of bytes and a number of events, the latest ones."""
 
     def __init__(self, bytes_max: int = BYTES_MAX) -> None:
         self.bytes_max = bytes_max

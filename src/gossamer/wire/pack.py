@@ -1,8 +1,9 @@
 """A pack: all the events one signature stands for, as they travel together.
 
 It is proved as a whole, by one hash: signature and path travel once for all of them. Any of its events can be taken out
-and sealed alone, with a path of its own; only then are they hashed one by one. A publisher may have signed another tree
-than the one over the events of its pack: of such a pack nothing is taken out, since nobody would believe it.
+and sealed alone, with a path of its own; only then, or when one of them comes alone, are they hashed one by one. A
+publisher may have signed another tree than the one over the events of its pack: readers of this node get such events,
+but none is passed on alone, since nobody would believe it.
 """
 
 from collections.abc import Callable, Sequence
