@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 
 from gossamer.core.errors import GossamerError, Misuse, SpecError, TransportDown
-from gossamer.live.spool import Lost, Spool
+from gossamer.core.events import Event
+from gossamer.live.spool import Lost, Outgoing, Spool
 from gossamer.live.spool.faults import explained, no_folder
 from live.spool.spooling import ask, file_of, kept, named, outgoing, read_all, sequences, spooling, waiting
+from wire.test_pack import packed
 
 
 def refused(folder: Path, kind: type[GossamerError], says: str) -> None:
@@ -138,6 +140,26 @@ def test_on_a_full_disk_publishing_says_so_and_works_again_once_there_is_space(t
             await spool.accept([outgoing(5, size=50_000)])
             assert await waiting(spool) == [2, 3, 5]
             assert spool.trouble is None
+
+    asyncio.run(scenario())
+
+
+def test_on_a_full_disk_a_pack_is_not_accepted_in_part(tmp_path: Path) -> None:
+    pack = packed([Event(named(10 + i), ".soccer", b"." * 2_000) for i in range(30)])
+
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            await spool.accept([outgoing(1)])
+            [(pages,)] = await ask(spool, "PRAGMA page_count")
+            await ask(spool, f"PRAGMA max_page_count = {pages}")
+            with pytest.raises(TransportDown, match="is full: free space"):
+                await spool.accept([outgoing(2), Outgoing(pack.ids[0], ".soccer", pack)])
+            assert (await waiting(spool), await spool.seen(100)) == ([1], [named(1)])
+            assert await spool.find([named(2), *pack.ids]) == {}
+            await ask(spool, "PRAGMA max_page_count = 1000000")
+            await spool.accept([outgoing(2), Outgoing(pack.ids[0], ".soccer", pack)])
+            assert await waiting(spool) == [1, 2, 10]
+            assert {*await spool.find(pack.ids)} == {*pack.ids}
 
     asyncio.run(scenario())
 

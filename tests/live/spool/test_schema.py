@@ -7,11 +7,13 @@ from pathlib import Path
 import pytest
 
 from gossamer.core.errors import SpecError
+from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live.spool import Cursor, Lost, Spool, Stored, Waiting
+from gossamer.live.spool import Cursor, Kept, KeptPack, Lost, Spool, Stored, Waiting
 from gossamer.live.spool.schema import VERSION
-from live.spool.spooling import file_of, kept, spooling
+from live.spool.spooling import DAY_US, file_of, kept, outgoing, spooling
 from live.spool.versions import write_version_1
+from wire.test_pack import packed
 
 
 def schema(folder: Path) -> list[tuple[str, str]]:
@@ -63,6 +65,28 @@ def test_a_spool_is_brought_up_once(tmp_path: Path) -> None:
         for _ in range(2):
             async with spooling(tmp_path) as spool:
                 assert await spool.cursor("billing") == Cursor(2, 3)
+
+    asyncio.run(scenario())
+
+
+def test_a_spool_of_version_4_keeps_all_but_the_packs_that_were_delivered(tmp_path: Path) -> None:
+    packs = [packed([Event(EventId(8, 1, first + i), ".soccer") for i in range(3)]) for first in (1, 11)]
+    apart = [Kept(each, ".soccer", packs[1]) for each in packs[1].ids[1:]]
+
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            spool.keep([kept(1), KeptPack(packs[0], ".soccer", 2, 1_000 * DAY_US), *apart, kept(2)])
+            spool.advance("billing", 2, 3)
+            await spool.accept([outgoing(1), outgoing(2, key="goal")])
+        db = sqlite3.connect(file_of(tmp_path))
+        db.executescript("ALTER TABLE published DROP COLUMN more; PRAGMA user_version = 4")
+        db.close()
+        async with spooling(tmp_path) as spool:
+            assert [(each.id.sequence, each.more) for each in await spool.outbox(10)] == [(1, 0), (2, 0)]
+            assert await spool.keyed(".soccer", "goal") == EventId(7, 1, 2)
+            assert await spool.cursor("billing") == Cursor(2, 3)
+            assert [each.place for each in (await spool.read(0)).items] == [1, 7]
+            assert spool.keep([kept(3)]) == 8
 
     asyncio.run(scenario())
 
