@@ -69,6 +69,17 @@ def test_an_event_may_be_taken_while_another_is_spread_again(model: Model) -> No
     assert not model.underway
 
 
+def test_what_was_left_to_the_spool_stays_there_once_the_publisher_closes() -> None:
+    model = Model()
+    for _ in range(3):
+        model.publish([(".a", 0)] * 6, keyed=False)
+    model.handover.close()
+    model.ack(2, [(1, 1, 8)])
+    assert (model.spool.asked, len(model.spool.rows)) == ([], 3)
+    model.crash()
+    model.teardown()
+
+
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=60, stateful_step_count=25)
 

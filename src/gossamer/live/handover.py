@@ -260,5 +260,6 @@ class HandOver:
 
     def close(self) -> None:
         self._again.cancel()
+        self.shelved = 0  # that is for the next life
         if self._unshelving is not None:
             self._unshelving.cancel()
