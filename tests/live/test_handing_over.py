@@ -141,16 +141,17 @@ def test_packs_left_to_the_spool_are_taken_from_there_once_somebody_comes(monkey
     asyncio.run(scenario())
 
 
+@pytest.mark.parametrize("spread", ["camcast", "dispatch"])
 def test_what_was_too_much_to_wait_for_a_place_is_offered_again_before_anybody_says_that_nobody_took_it(
-    monkeypatch: pytest.MonkeyPatch,
+    spread: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("gossamer.core.stack.PENDING_MAX", 10)
 
     async def scenario() -> None:
         async with Network() as network:
-            reader = await network.node("reader")
+            reader = await network.node("reader", spread=spread)
             async with reader.subscribe(".x") as inbox:
-                node = await network.node("publisher", timeouts={"ack_s": 0.05})
+                node = await network.node("publisher", spread=spread, timeouts={"ack_s": 0.5})
                 await asyncio.gather(*[node.publish(".x", b"%d" % number) for number in range(30)])
                 assert node.station.machine.waiting == 10
                 assert await node.handed_over(30)

@@ -95,12 +95,12 @@ class HandOver:
         self.driver.feed(Publish(events[0], join, tuple(events[1:])))
         for parcel in parcels:
             for event_id in parcel.ids if parcel.told == 0 else ():
-                self._finish_unwanted(event_id)
+                if event_id in self.unacked and self._is_unwanted(event_id):
+                    self._finish(self._alone(event_id))
 
-    def _finish_unwanted(self, event_id: EventId) -> None:
-        """An event that was told to nobody, since nobody wants it."""
-        if event_id in self.unacked and self.unacked[event_id].told == 0 and self.is_unwanted(event_id):
-            self._finish(self._alone(event_id))
+    def _is_unwanted(self, event_id: EventId) -> bool:
+        """Whether an event was told to nobody since nobody wants it, and not because there was no room for it."""
+        return self.unacked[event_id].told == 0 and event_id not in self._dropped and self.is_unwanted(event_id)
 
     def _alone(self, event_id: EventId) -> Parcel:
         """An event goes its own way, and so does whatever it was spread with."""
@@ -232,7 +232,8 @@ class HandOver:
                 log.warning("nobody took over %s on %s in %g s: given up", event_id, event.topic, self.forget_after_s)
                 self._finish(parcel)
                 continue
-            if parcel.tries >= UNWANTED_TRIES and parcel.told == 0 and self.is_unwanted(event_id):
+            parcel.unwanted += self._is_unwanted(event_id)
+            if parcel.unwanted > UNWANTED_TRIES:
                 self._finish(parcel)
                 continue
             parcel.tries += 1

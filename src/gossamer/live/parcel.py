@@ -28,7 +28,7 @@ def rows_of(outbox: Sequence[Outgoing | Waiting]) -> list[Row]:
 class Parcel:
     """One event, or those of a pack for as long as they go the same way: then one count serves all of them."""
 
-    __slots__ = ("acked", "asked", "at_s", "body", "events", "join", "rows", "told", "tries")
+    __slots__ = ("acked", "asked", "at_s", "body", "events", "join", "rows", "told", "tries", "unwanted")
 
     def __init__(
         self, events: Sequence[Event], body: bytes | Pack, rows: Sequence[Row], join: bool, at_s: float
@@ -36,7 +36,8 @@ class Parcel:
         self.events, self.body, self.rows, self.join, self.at_s = events, body, rows, join, at_s
         self.told = 0
         "To how many it went when it was last spread."
-        self.tries = 0
+        self.tries = self.unwanted = 0
+        "How often it was offered again, and how often nobody had wanted it by then."
         self.asked: tuple[Peer, ...] = ()
         "To whom it ever went: nobody else can have it from us."
         self.acked: set[Peer] = set()
@@ -63,5 +64,6 @@ class Parcel:
 
     def _only(self, event: Event, row: Row) -> "Parcel":
         one = Parcel([event], self.body, [row], self.join, self.at_s)
-        one.told, one.tries, one.asked, one.acked = self.told, self.tries, self.asked, {*self.acked}
+        one.told, one.tries, one.unwanted, one.asked = self.told, self.tries, self.unwanted, self.asked
+        one.acked = {*self.acked}
         return one
