@@ -141,6 +141,24 @@ def test_packs_left_to_the_spool_are_taken_from_there_once_somebody_comes(monkey
     asyncio.run(scenario())
 
 
+def test_whether_nobody_wants_an_event_is_waited_for_before_anybody_says_that_nobody_took_it() -> None:
+    async def scenario() -> None:
+        handover, event = hand_over(), EVENTS[0]
+        handover.driver.machine = cast(Any, SimpleNamespace(waiting=0))
+        handover.begin([event], [SEALED[event.id]], [Row(event.id, 1)])
+        handover.is_unwanted = lambda event_id: True  # for the time being: who wants what is heard only now
+        finished = asyncio.create_task(handover.finished(60))
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert not finished.done()
+        handover.told([event.id], (2,))
+        handover.acked(2, ((0, 1, 1),))
+        assert await finished
+        handover.close()
+
+    asyncio.run(scenario())
+
+
 @pytest.mark.parametrize("spread", ["camcast", "dispatch"])
 def test_what_was_too_much_to_wait_for_a_place_is_offered_again_before_anybody_says_that_nobody_took_it(
     spread: str, monkeypatch: pytest.MonkeyPatch

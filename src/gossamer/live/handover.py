@@ -250,7 +250,7 @@ class HandOver:
             async with asyncio.timeout(patience_s):
                 while self.unacked or self.shelved or self._unshelving is not None:
                     later = self.driver.machine.waiting or self.is_underway() or self._unshelving is not None
-                    later = later or not self._dropped.isdisjoint(self.unacked)
+                    later = later or any(each in self._dropped or self.is_unwanted(each) for each in self.unacked)
                     if not later and not any(parcel.told for parcel in self.unacked.values()):
                         return False
                     self._changed.clear()
