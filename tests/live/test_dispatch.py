@@ -48,6 +48,11 @@ async def dispatchers(network: Network, count: int, **settings: object) -> list[
     return nodes
 
 
+def settle(node: Node) -> None:
+    """Lets the time pass after which a dispatcher has heard what others want."""
+    node.station.clock.offset_us += dispatch(node).subscriptions.params.linger_us
+
+
 async def knows(nodes: list[Node], patterns: int) -> None:
     await until(lambda: all(len(dispatch(node).known()) == patterns for node in nodes))
 
@@ -88,6 +93,7 @@ def test_what_nobody_wants_goes_nowhere_and_is_not_waited_for() -> None:
     async def scenario() -> None:
         async with Network() as network:
             nodes = await dispatchers(network, 3)
+            settle(nodes[0])
             await nodes[0].publish(".stocks", "1", attributes={"price": 1})
             assert await nodes[0].handed_over(5.0)
             assert all(node.metrics.copies_received == 0 for node in nodes)
@@ -108,6 +114,38 @@ def test_a_dispatcher_that_vanishes_leaves_one_tree_behind() -> None:
                 await knows(left, 1)
                 await left[0].publish(".a", "7", attributes={"n": 7})
                 assert await numbers(inbox, 1) == [7]
+
+    asyncio.run(scenario())
+
+
+def test_what_nobody_wants_is_given_up_at_once_only_by_who_has_heard_what_others_want() -> None:
+    """A dispatcher that has just found its place, or another, may not have heard yet."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            reader, publisher = await dispatchers(network, 2, timeouts={"ack_s": 0.5})
+            handover = publisher.station.handover
+            early = await publisher.publish(".a", "1")
+            assert early in handover.unacked
+            async with reader.subscribe(".a") as inbox:
+                assert await numbers(inbox, 1) == [1]
+                await until(lambda: not handover.unacked)
+            settle(publisher)
+            late = await publisher.publish(".b", "2")
+            assert late not in handover.unacked
+
+    asyncio.run(scenario())
+
+
+def test_a_dispatcher_that_is_alone_keeps_what_it_publishes() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            lone = await network.node("lone", spread="dispatch", dispatch=HASTY, timeouts={"ack_s": 0.01})
+            await lone.publish(".a", "1")
+            await until(lambda: next(iter(lone.station.handover.unacked.values())).tries >= 4)
+            reader = await network.node("reader", spread="dispatch", dispatch=HASTY)
+            async with reader.subscribe(".a") as inbox:
+                assert await numbers(inbox, 1) == [1]
 
     asyncio.run(scenario())
 

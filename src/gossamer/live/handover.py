@@ -54,6 +54,8 @@ class HandOver:
         "Whether this node may take part in a topic it publishes on; otherwise it hands events to members."
         self.is_unwanted: Callable[[EventId], bool] = lambda event_id: False
         "Whether an event went to nobody because nobody wants it."
+        self.knows_all: Callable[[], bool] = lambda: True
+        "Whether it has heard of all that others want: then an event that nobody wants is given up at once."
         self.is_underway: Callable[[], bool] = lambda: False
         "Whether events are still going to be told to others, later and without being asked for."
         self.shelved = 0
@@ -95,7 +97,7 @@ class HandOver:
         self.driver.feed(Publish(events[0], join, tuple(events[1:])))
         for parcel in parcels:
             for event_id in parcel.ids if parcel.told == 0 else ():
-                if event_id in self.unacked and self._is_unwanted(event_id):
+                if event_id in self.unacked and self._is_unwanted(event_id) and self.knows_all():
                     self._finish(self._alone(event_id))
 
     def _is_unwanted(self, event_id: EventId) -> bool:

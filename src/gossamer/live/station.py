@@ -39,7 +39,7 @@ from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import BY_CONTENT, node_of, scamp_of
+from gossamer.protocols.assemble import BY_CONTENT, dispatch_of, node_of, scamp_of
 from gossamer.protocols.naming import meaning, wanting
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
@@ -195,16 +195,16 @@ class Station:
         self.office.hearing, self.office.handover = self.hearing, self.handover
         self.board.bye = self.office.bye
         self.driver.told = self.handover.told
-        if self.config.spread == "dispatch":  # who knows the patterns of all others knows when nobody wants an event
-            self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending
+        if (dispatch := dispatch_of(self.machine)) is not None:
+            self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending and dispatch.linked()
+            self.handover.knows_all = dispatch.settled
         if self.config.spread == "spidercast":  # topics stand in what neighbours say as words, which no grant is about
             self.driver.may_read = lambda peer, topic: self.hearing.may(peer, "subscribe", topic)
             self.driver.sealed, self.hearing.wanted = self.hearing.seals.sealed, wanting(self.machine)
         take_part(self)
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver
-        self.driver.noted = self._noted
-        self.driver.missing = self.readers.missing
+        self.driver.noted, self.driver.missing = self._noted, self.readers.missing
         self.readers.gave = self._gave
         if self.spool is not None:
             self.office.met = self.spool.remember

@@ -268,6 +268,11 @@ def hierarchy_of(node: Stack) -> Hpmcast | None:
     return next((layer for layer in node.layers if isinstance(layer, Hpmcast)), None)
 
 
+def dispatch_of(node: Stack) -> Dispatch | None:
+    """A node's part in a tree of dispatchers, if it has one."""
+    return next((layer for layer in node.layers if isinstance(layer, Dispatch)), None)
+
+
 def scamp_of(node: Stack) -> Scamp | None:
     """A node's SCAMP, if its communities are kept by that."""
     return next((layer for layer in node.layers if isinstance(layer, Scamp)), None)

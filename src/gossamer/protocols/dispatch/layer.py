@@ -44,6 +44,8 @@ class Dispatch(Layer):
         self.overlay = overlay
         self.topic = topic
         "The community of all dispatchers, on which the tree stands."
+        self.linked_us = 0
+        "When its links were last others."
         if overlay is not None:
             overlay.linked.append(self.on_links)
         node.spread = self
@@ -79,10 +81,21 @@ class Dispatch(Layer):
     def ready(self) -> bool:
         return self.overlay is None or self.overlay.ready(self.topic)
 
+    def linked(self) -> bool:
+        """Whether there is anybody who could want something."""
+        return self.overlay is None or bool(self.subscriptions.tellings)
+
+    def settled(self) -> bool:
+        """Whether its links have stood for as long as a tree takes to mend: by then it has heard what others want."""
+        stood_us = self.node.now_us - self.linked_us
+        return self.overlay is None or (self.linked() and stood_us >= self.subscriptions.params.linger_us)
+
     def on_links(self, topic: Topic, links: Sequence[Peer]) -> None:
         """The tree changed, or this node has found its place in it."""
         if topic != self.topic:
             return
+        if self.subscriptions.tellings.keys() != {*links}:
+            self.linked_us = self.node.now_us
         self.subscriptions.set_links(links)
         if self.ready():
             for waiting in dict.fromkeys(event.topic for event in self.node.pending.values()):
