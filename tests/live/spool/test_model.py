@@ -187,7 +187,7 @@ class Model(RuleBasedStateMachine):
         met = {each.id for each in self.places.values()} | {
             named(n + i) for n in self.published for i in range(1 + self.more.get(n, 0))
         }
-        assert set(self.run(self.spool.seen(1000))) == met
+        assert set(self.run(self.spool.seen(100_000))) == met
         assert (self.spool.lost, self.spool.trouble) == (0, None)
 
     def soon(self, call: Any) -> None:
