@@ -4,7 +4,6 @@ Those that were accepted in a pack share a row, under the id of the first."""
 
 import sqlite3
 from collections.abc import Iterable
-from itertools import accumulate
 from typing import Any
 
 from gossamer.core.ids import EventId
@@ -58,9 +57,14 @@ class Published:
                FROM outbox CROSS JOIN published USING (number) WHERE number > ? ORDER BY number LIMIT ?""",
             (after, limit),
         )
-        rows = [Waiting(count, EventId(p, i, s), *about) for count, p, i, s, *about in found]
-        events = accumulate(1 + row.more for row in rows)
-        return [row for row, count in zip(rows, events, strict=True) if count <= limit] or rows[:1]
+        rows: list[Waiting] = []
+        for count, publisher, incarnation, sequence, *about in found:  # one by one: a row may hold 256 KiB
+            rows.append(Waiting(count, EventId(publisher, incarnation, sequence), *about))
+            limit -= 1 + rows[-1].more
+            if limit <= 0:
+                break
+        found.close()  # or it would stay open on an old state of the file
+        return rows if limit >= 0 else rows[:-1] or rows
 
     def alone(self, event_id: EventId) -> bytes:
         """A publication that waits, or shares a row with one; nothing if it is neither."""
@@ -70,7 +74,7 @@ class Published:
         first, more, sealed = found
         if not more:
             return sealed if first == event_id.sequence else b""
-        return next((alone for each, (_, alone) in opened(unpack(sealed)[0]).items() if each == event_id), b"")
+        return opened(unpack(sealed)[0]).get(event_id, (b"", b""))[1]
 
     def keyed(self, topic: Topic, key: str) -> EventId | None:
         """The first publication under this key."""
