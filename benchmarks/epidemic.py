@@ -9,8 +9,8 @@ from benchmarks.bench import Bar, Scale, within
 from benchmarks.measure import Span, must_agree, span, timed
 from benchmarks.tables import Table, ranged
 from gossamer.fast import epidemic as fast
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.params import Method, Params
-from gossamer.protocols.recovery.setting import EpidemicSetting
 from gossamer.sim import epidemic as sim
 
 ABOUT = "recovery in experiments"

@@ -8,9 +8,9 @@ from msgspec import Struct
 from benchmarks.bench import Bar, Scale
 from benchmarks.measure import Span, must_agree, span, timed
 from benchmarks.tables import Table, ranged
-from gossamer.fast import hierarchy as fast
-from gossamer.protocols.hpmcast.setting import HierarchySetting
-from gossamer.sim import hierarchy as sim
+from gossamer.fast import hpmcast as fast
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
+from gossamer.sim import hpmcast as sim
 
 ABOUT = "hierarchies"
 INTEREST = 0.3

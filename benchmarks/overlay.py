@@ -15,12 +15,12 @@ from gossamer.core.draws import CANDIDATE, draw, fold
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
 from gossamer.fast.overlay import KERNEL, build
-from gossamer.protocols.spidercast import arrays
-from gossamer.protocols.spidercast import columns as col
+from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
+from gossamer.protocols.spidercast.kernel import arrays
+from gossamer.protocols.spidercast.kernel import columns as col
 from gossamer.protocols.spidercast.params import Params, View
 from gossamer.protocols.spidercast.rules import GREEDY, word_of
-from gossamer.protocols.spidercast.setting import OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 ABOUT = "overlays"
 VIEW = 200

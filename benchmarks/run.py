@@ -10,7 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from benchmarks import epidemic, filters, giant, hierarchy, machines, overlay, spreads, sweeps
+from benchmarks import epidemic, filters, giant, hierarchy, machines, overlay, spreads, subscribing, sweeps
 from benchmarks.bench import Bench, Part, Scale, load, machine, told, verdicts
 from benchmarks.measure import Disagreement
 from benchmarks.tables import Table, shown
@@ -23,6 +23,7 @@ PARTS: Mapping[str, Part] = {
     "machines": machines,
     "spark": sweeps,
     "filters": filters,
+    "subscribing": subscribing,
     "epidemic": epidemic,
     "overlay": overlay,
     "hierarchy": hierarchy,

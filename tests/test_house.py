@@ -35,7 +35,7 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "cli": (*RUN, "lab", "pipeline", "planner", "live", "web"),
 }
 FURTHER = {"pipeline/source.py": ("live",), "__main__.py": ("cli",)}  # files that may import more than their room
-SEVERAL_PROTOCOLS = tuple(f"protocols/{name}.py" for name in ("__init__", "assemble", "naming"))  # others: their own
+SEVERAL_PROTOCOLS = ("protocols/__init__.py", "protocols/assemble.py")  # others know their own
 
 # THINK uses the standard library and msgspec, and nothing of the first that acts, waits, or differs from run to run.
 NOT_IN_THINK = (
@@ -45,19 +45,15 @@ NOT_IN_THINK = (
 PACKAGES_IN_THINK = {"": ("msgspec",), "core/filters/grammar.py": ("lark",), "core/filters/meaning.py": ("lark",)}
 
 # Heavy packages, and the rooms, file names or files that may import them.
-KERNEL_PARTS = ("workload", "arrays", "mail", "ways", "hearing", "gossiping", "results")
-OF_RECOVERY = tuple(f"protocols/recovery/{part}.py" for part in KERNEL_PARTS)
-SPIDERCAST_PARTS = ("distances", "setting", "workload", "arrays", "choosing", "hearing", "moving", "churn")
-OF_SPIDERCAST = tuple(f"protocols/spidercast/{part}.py" for part in SPIDERCAST_PARTS)
-OF_HPMCAST = ("protocols/hpmcast/arrays.py",)
+STUDIED = tuple(
+    f"protocols/{name}/{part}" for name in ("recovery", "spidercast", "hpmcast") for part in ("kernel", "experiment")
+)
 NUMPY_IN_THINK = (
     "kernel.py",
     "theory.py",
     "comparisons.py",
     "parts/infection.py",
-    *OF_RECOVERY,
-    *OF_SPIDERCAST,
-    *OF_HPMCAST,
+    *STUDIED,
 )
 HEAVY = {
     "numpy": (*NUMPY_IN_THINK, "fast", "sim", "lab", "pipeline", "planner"),
@@ -126,8 +122,8 @@ def ours(file: str, source: ast.AST) -> Iterator[tuple[str, int]]:
 
 
 def may(file: str, places: tuple[str, ...]) -> bool:
-    """Whether a file is one of these, has one of these names, or lies in one of these rooms."""
-    return any(place in (file, file.rpartition("/")[2], room(file)) for place in places)
+    """Whether a file is one of these, has one of these names, or lies in one of these rooms or folders."""
+    return any(place in (file, file.rpartition("/")[2], room(file), file.rpartition("/")[0]) for place in places)
 
 
 # Each rule is given a file and its source, and complains.
@@ -143,7 +139,8 @@ def strange_rooms(file: str, source: ast.AST) -> Iterator[str]:
 def strange_protocols(file: str, source: ast.AST) -> Iterator[str]:
     for there, line in ours(file, source):
         stranger = protocol(there) != protocol(file) or there in SEVERAL_PROTOCOLS
-        if room(file) == room(there) == "protocols" and file not in SEVERAL_PROTOCOLS and stranger:
+        composing = file in SEVERAL_PROTOCOLS or file.endswith("/node.py")  # where a node's layers get their roles
+        if room(file) == room(there) == "protocols" and stranger and not composing:
             yield f"{file}:{line} imports {there}: what two protocols share sinks into parts/"
 
 

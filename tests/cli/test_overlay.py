@@ -13,8 +13,8 @@ from cli.test_misuse import assert_refused
 from gossamer.fast.measures import components
 from gossamer.fast.overlay import build
 from gossamer.pipeline.desk import read_csv
-from gossamer.protocols.spidercast.setting import OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
+from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

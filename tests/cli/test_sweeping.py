@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-CLAIM = {"id", "where", "paper_says", "ours", "ci95", "runs", "verdict", "why"}
+CLAIM = {"id", "where", "paper_says", "ours", "ci95", "runs", "verdict", "why", "group"}
 VERDICTS = {"reproduced", "differs", "cannot be compared"}
 
 

@@ -8,9 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.draws import PICK, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.machine import (
     Deliver,
     Effect,
@@ -31,7 +33,8 @@ from gossamer.core.machine import (
     Tune,
     Unsubscribe,
 )
-from gossamer.core.stack import PENDING_MAX, Handler, Layer, Stack
+from gossamer.core.publications import PENDING_MAX, PUBLISHED_MAX
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 
@@ -62,13 +65,16 @@ class Toy(Layer):
         self.diary: list[tuple[object, ...]] = []
         self.generation = 0
         super().__init__(node)
-        node.spread = self
+
+    def has_place(self, topic: Topic) -> bool:
+        return True
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Tell: self.on_tell, Ping: self.on_ping, Tick: self.on_tick}
 
-    def publish(self, event: Event) -> bool:
-        self.pass_on(Carried(event), self.node.me)
+    def publish(self, events: Sequence[Event]) -> bool:
+        for event in events:
+            self.pass_on(Carried(event), self.node.me)
         return True
 
     def on_tell(self, peer: Peer, tell: Tell) -> None:
@@ -109,6 +115,7 @@ class Toy(Layer):
 def node(*subscribed: Topic, relays: bool = False) -> tuple[Stack, Toy]:
     made = Stack(ME, seed=5, hierarchy=Hierarchy(), seen=Seen())
     toy = Toy(made, relays)
+    use(made, toy, spread=toy)
     for topic in subscribed:
         made.step(Subscribe(topic), 0)
     toy.diary.clear()
@@ -135,14 +142,36 @@ def test_a_stack_is_a_machine() -> None:
 def test_a_message_no_layer_hears_is_rejected_with_a_note() -> None:
     made, _ = node(".a")
     assert made.step(Received(4, Unheard("?")), 0) == [Note("reject", peer=4, detail="unknown message")]
-    bare = Stack(ME, 5, Hierarchy(), Seen())
+    bare = use(Stack(ME, 5, Hierarchy(), Seen()))
     assert bare.step(Received(4, Ping(1)), 0) == [Note("reject", peer=4, detail="unknown message")]
 
 
 def test_two_layers_that_hear_the_same_message_are_refused() -> None:
-    made, _ = node()
+    made = Stack(ME, 5, Hierarchy(), Seen())
     with pytest.raises(TypeError, match="Tell is heard by two layers"):
-        Toy(made)
+        use(made, toy := Toy(made), Toy(made), spread=toy)
+
+
+def test_who_has_a_role_and_is_none_of_the_layers_is_refused() -> None:
+    made = Stack(ME, 5, Hierarchy(), Seen())
+    with pytest.raises(TypeError, match="Toy has a role, and is none of the layers"):
+        use(made, spread=Toy(made))
+
+
+def test_layers_within_a_layer_are_told_before_it() -> None:
+    made, told_of = Stack(ME, 5, Hierarchy(), Seen()), []
+
+    class Named(Layer):
+        def __init__(self, name: str, *within: Layer) -> None:
+            super().__init__(made)
+            self.name, self.within = name, within
+
+        def joined(self, topic: Topic) -> None:
+            told_of.append(self.name)
+
+    use(made, Named("outer", Named("inner", Named("core")), Named("other")), Named("next"))
+    made.step(Subscribe(".a"), 0)
+    assert told_of == ["core", "inner", "other", "outer", "next"]
 
 
 def test_an_event_we_want_is_delivered_with_its_hops_and_carried_on() -> None:
@@ -160,7 +189,15 @@ def test_a_second_copy_is_neither_delivered_nor_carried_on() -> None:
 def test_an_unwanted_event_is_a_parasite_and_stops_here_where_nobody_relays() -> None:
     made, _ = node(".a")
     assert made.step(told(event(".x")), 0) == [Note("parasite", event=EventId(9, 0, 0), peer=9, topic=".x")]
-    assert made.step(told(event(".x")), 0) == [Note("duplicate", event=EventId(9, 0, 0), peer=9)]
+    assert made.step(told(event(".x")), 0) == [Note("parasite", event=EventId(9, 0, 0), peer=9, topic=".x")]
+
+
+def test_an_event_that_came_before_anybody_wanted_it_is_news_to_who_subscribes_later() -> None:
+    made, _ = node(".a")
+    made.step(told(event(".x")), 0)
+    made.step(Subscribe(".x"), 1)
+    assert Deliver(event(".x"), 1) in made.step(told(event(".x")), 2)
+    assert made.step(told(event(".x")), 3) == [Note("duplicate", event=EventId(9, 0, 0), peer=9)]
 
 
 def test_who_relays_says_so_as_it_starts() -> None:
@@ -192,7 +229,7 @@ def test_a_node_knows_the_events_it_met_and_no_others() -> None:
     made.step(told(event(".a", 1)), 0)
     made.step(told(event(".x", 2)), 0)
     assert made.knows(EventId(9, 0, 1))
-    assert made.knows(EventId(9, 0, 2))
+    assert not made.knows(EventId(9, 0, 2)), "nobody here wants it yet"
     assert not made.knows(EventId(9, 1, 1))
     assert not made.knows(EventId(9, 0, 3))
     assert not made.knows(EventId(9, 0, 3)), "asking must not make it known"
@@ -204,7 +241,7 @@ def test_a_node_knows_the_events_it_met_and_no_others() -> None:
 def test_a_publisher_that_subscribes_is_delivered_its_own_event() -> None:
     made, _ = node(".a")
     mine = event(".a", publisher=ME)
-    assert made.step(Publish(mine), 0) == [
+    assert made.step(Publish(mine), 0)[:-1] == [
         Note("publish", event=mine.id, topic=".a"),
         Deliver(mine, 0),
         Send((2, 3), Tell(Carried(mine, 1))),
@@ -214,7 +251,7 @@ def test_a_publisher_that_subscribes_is_delivered_its_own_event() -> None:
 def test_a_publisher_that_does_not_subscribe_carries_on_but_is_not_delivered() -> None:
     made, toy = node()
     mine = event(".a", publisher=ME)
-    assert made.step(Publish(mine), 0) == [
+    assert made.step(Publish(mine), 0)[:-1] == [
         Note("publish", event=mine.id, topic=".a"),
         Send((2, 3), Tell(Carried(mine, 1))),
     ]
@@ -236,7 +273,7 @@ def test_ones_own_publication_is_no_parasite_even_when_it_starts_after_one_stopp
     made.step(Publish(event(".a", 0, publisher=ME)), 0)
     made.step(StopPublishing(".a"), 0)
     late = event(".a", 1, publisher=ME)
-    toy.publish(late)
+    toy.publish([late])
     assert made.out.take() == [Send((2, 3), Tell(Carried(late, 1)))]
 
 
@@ -282,14 +319,15 @@ def test_subscribing_and_unsubscribing_leave_a_note() -> None:
 
 
 def test_every_layer_hears_of_the_moments_in_the_nodes_life() -> None:
-    made, toy = node()
     second: list[Peer] = []
 
     class Another(Layer):
         def peer_down(self, peer: Peer) -> None:
             second.append(peer)
 
-    Another(made)
+    made = Stack(ME, 5, Hierarchy(), Seen())
+    toy = Toy(made)
+    use(made, toy, Another(made), spread=toy)
     made.step(Started((4, 5)), 0)
     made.step(Tune(".a", Ping(1)), 0)
     made.step(PeerDown(4), 0)
@@ -388,13 +426,17 @@ class Slow(Toy):
 
     place = False
 
-    def publish(self, event: Event) -> bool:
-        return self.place and super().publish(event)
+    def has_place(self, topic: Topic) -> bool:
+        return self.place
+
+    def publish(self, events: Sequence[Event]) -> bool:
+        return self.place and super().publish(events)
 
 
 def slow_node() -> tuple[Stack, Slow]:
     made = Stack(ME, seed=5, hierarchy=Hierarchy(), seen=Seen())
-    return made, Slow(made, False)
+    slow = Slow(made, False)
+    return use(made, slow, spread=slow), slow
 
 
 def test_a_publication_waits_until_the_node_has_found_its_place() -> None:
@@ -460,3 +502,36 @@ def test_whoever_is_going_to_publish_joins_before_the_first_event() -> None:
     made.step(StartPublishing(".a"), 0)
     assert made.interest.takes_part(".a")
     assert not made.interest.wants(".a")
+
+
+# -- topics that are no longer published on ---------------------------------------------------------------------
+
+
+def test_a_topic_that_was_published_on_is_left_after_a_while_and_one_in_use_is_not() -> None:
+    made, _ = node(".read")
+    (timer,) = [each for each in made.step(Publish(event(".a", 0, ME)), 0) if type(each) is SetTimer]
+    made.step(Publish(event(".read", 1, ME)), 5)
+    made.step(StartPublishing(".told"), 10)
+    made.step(Publish(event(".told", 2, ME)), 20)
+    made.step(Publish(event(".b", 3, ME)), timer.after_us - 1)
+    (again,) = [each for each in made.step(Fired(timer.timer), timer.after_us) if type(each) is SetTimer]
+    assert {*made.interest.mine()} == {".read", ".told", ".b"}
+    assert not made.step(Fired(again.timer), 3 * timer.after_us)
+    assert {*made.interest.mine()} == {".read", ".told"}
+    assert [each for each in made.step(Publish(event(".a", 4, ME)), 4 * timer.after_us) if type(each) is SetTimer]
+
+
+def test_of_many_topics_published_on_once_the_latest_stay_joined_and_none_is_left_before_its_event_went_out() -> None:
+    made, _ = node()
+    for number in range(3 * PUBLISHED_MAX):
+        made.step(Publish(event(f".n{number}", number, ME)), number)
+    assert [*made.interest.mine()] == [f".n{number}" for number in range(2 * PUBLISHED_MAX, 3 * PUBLISHED_MAX)]
+    waiting, toy = slow_node()
+    for number in range(PUBLISHED_MAX + 5):
+        waiting.step(Publish(event(f".n{number}", number, ME)), number)
+    assert len(waiting.interest.mine()) == PUBLISHED_MAX + 5
+    toy.place = True
+    for number in range(PUBLISHED_MAX + 5):
+        waiting.is_ready(f".n{number}")
+    assert len(waiting.interest.mine()) == PUBLISHED_MAX
+    assert waiting.waiting == 0

@@ -42,7 +42,7 @@ from gossamer.lab.studies.overlay import metrics as of_overlays
 from gossamer.lab.studies.overlay import tables as overlays
 from gossamer.lab.trial import run_trials
 from gossamer.protocols import CATALOGUE, Protocol
-from gossamer.sim import compared, conditions
+from gossamer.sim import compared, conditions, hpmcast_conditions
 from gossamer.sim.network import Latency
 
 REPO = Path(__file__).parents[2]
@@ -373,6 +373,7 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[hierarchy]`", [hierarchies.HierarchySpec]),
     ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
     ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
+    ("`[world]` of a hierarchy", [hpmcast_conditions.LivingConditions]),
     ("`[design]`", [compared.Design]),
     ("`[workload]` of a comparison", [compared.Workload]),
     ("`[network]` of a comparison", [compared.Links]),
@@ -443,7 +444,7 @@ def test_every_metric_is_defined() -> None:
             ]
             constants = [each.value for each in [*keys, *listed] if isinstance(each, ast.Constant)]
             named[node.name] = {str(each) for each in constants}
-    by_community, overall, found, linked, reached, taken = (
+    by_community, overall, found, linked, reached, lived, taken = (
         t for t in TABLES if t.page == "experiment-file.md" and t.columns[0] == "Metric"
     )
     assert {row[0].strip("`") for row in by_community.rows} == named["measures_by_community"]
@@ -455,7 +456,13 @@ def test_every_metric_is_defined() -> None:
     *single, sent, load = [codes(row[0]) for row in reached.rows]
     by_level = [f"{what}_level_{level}" for what in ("sent", "load") for level in (1, of_hierarchies.LEVELS_SHOWN)]
     assert [*sent, *load] == by_level
-    assert [name for (name,) in single] == [name for name in of_hierarchies.METRICS if "_level_" not in name]
+    of_rounds = [name for name in of_hierarchies.METRICS if name not in of_hierarchies.OF_WORLDS]
+    assert [name for (name,) in single] == [name for name in of_rounds if "_level_" not in name]
+    of_worlds = [codes(row[0]) for row in lived.rows]
+    assert [first for (first, *_) in of_worlds] == [
+        name for name in of_hierarchies.OF_WORLDS if not re.search(r"_[2-8]$", name)
+    ]
+    assert all(more == [f"{first[:-1]}8"] for (first, *more) in of_worlds if first.endswith("_1"))
     of_designs = [codes(row[0]) for row in taken.rows]
     assert [first for (first, *_) in of_designs] == [
         name for name in of_comparisons.METRICS if "_level_" not in name or name.endswith("_level_1")

@@ -46,7 +46,8 @@ def test_the_tables_of_repairs_are_what_is_measured(experiment: str) -> None:
     assert len(rows) >= 3
     for case, *said in rows:
         found = measured(experiment, 0.01, "case", case)
-        assert said == [share(found["delivery"]), share(found["spurious"]), f"{found['messages'][0]:,.0f}"], case
+        counts = [f"{found['messages'][0]:,.0f}", f"{found['rounds'][0]:.1f}"]
+        assert said == [share(found["delivery"]), share(found["spurious"]), *counts], case
 
 
 @pytest.mark.slow

@@ -9,10 +9,10 @@ from gossamer.core.errors import Misuse
 from gossamer.fast import measures
 from gossamer.fast.churn import run
 from gossamer.fast.overlay import build
-from gossamer.protocols.spidercast.churn import COMES, Churn, Churned
+from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned
+from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 
 def partitioned(churned: Churned) -> list[int]:

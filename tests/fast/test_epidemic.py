@@ -5,9 +5,10 @@ import pytest
 from gossamer.core.errors import Misuse
 from gossamer.fast import epidemic
 from gossamer.fast.epidemic import play, result, run
-from gossamer.protocols.recovery import arrays, theory
+from gossamer.protocols.recovery import theory
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.kernel import arrays
 from gossamer.protocols.recovery.params import Params
-from gossamer.protocols.recovery.setting import EpidemicSetting
 
 BRIEF = {"seconds": 2.0, "measure_from": 0.2, "measure_to": 1.5}
 WINDOW = {"seconds": 3.0, "measure_from": 0.5, "measure_to": 2.5}
@@ -50,6 +51,28 @@ def test_recovery_finds_most_of_what_a_hundred_dispatchers_lose(method: str, lea
     paper = EpidemicSetting(recovery=Params(method=method))  # type: ignore[arg-type]
     assert 0.54 < theory.unaided(paper, *theory.readers(paper, 1), 1) < 0.58
     assert run(paper, [1])[0].delivery >= least
+
+
+SPARSE = {"patterns": 200, "subscriptions": 1, "patterns_per_event": 3, "rate": 40.0, "measure_from": 0.0}
+"An event of a stream every 2.5 seconds: most losses are of the first few."
+
+
+@pytest.mark.parametrize("method", ["publisher-pull", "combined"])
+def test_the_first_events_of_a_stream_are_found_too(method: str) -> None:
+    sparse = {**SPARSE, "dispatchers": 30, "seconds": 20.0, "measure_to": 3.0}
+    (found,) = run(EpidemicSetting(**sparse, recovery=Params(method=method)), [1])  # type: ignore[arg-type]
+    (without,) = run(EpidemicSetting(**sparse, recovery=Params(method="none")), [1])  # type: ignore[arg-type]
+    assert without.delivery < 0.72
+    assert found.delivery > 0.98
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("method", "least"), [("publisher-pull", 0.93), ("combined", 0.90)])
+def test_that_holds_where_streams_are_sparse(method: str, least: float) -> None:
+    """100 of degree 4, 200 patterns, 1 subscription, up to 3 patterns an event, 40 events/s, cache 1,000, T 30 ms."""
+    sparse = EpidemicSetting(**SPARSE, recovery=Params(method=method, cache=1000))  # type: ignore[arg-type]
+    found = [each.delivery for each in run(sparse, range(8))]
+    assert sum(found) / len(found) >= least
 
 
 @pytest.mark.slow

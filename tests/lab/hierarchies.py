@@ -31,5 +31,5 @@ x = "workload.interest"
 by = "params.variant"
 """
 
-HIERARCHIES = SmallStudy(Hierarchies, METRICS, SOURCE, TEXT, "machine", "gossamer.fast.hierarchy.run", SWEPT)
+HIERARCHIES = SmallStudy(Hierarchies, METRICS, SOURCE, TEXT, "machine", "gossamer.fast.hpmcast.run", SWEPT)
 small, point, spec = HIERARCHIES.raw, HIERARCHIES.point, HIERARCHIES.spec

@@ -10,7 +10,7 @@ from gossamer.lab.claims import above, not_below
 from gossamer.lab.papers import epidemic_costs as costs
 from gossamer.lab.papers import epidemic_delivery as delivered
 from gossamer.lab.papers import epidemic_tuning as tuning
-from lab.worlds import World, line
+from lab.worlds import World, assert_finished, line
 
 WORLD = World.of("epidemic")
 
@@ -96,7 +96,9 @@ ONE_CHANGE: dict[str, tuple[Any, str, str, str, float, dict[str, Any]]] = {
 def test_one_number_decides(
     judge: Any, expected: str, file: str, metric: str, mean: float, where: dict[str, Any]
 ) -> None:
-    assert judge(WORLD.book(0.5, (file, metric, mean, where))).verdict == expected
+    claim = judge(WORLD.book(0.5, (file, metric, mean, where)))
+    assert claim.verdict == expected
+    assert_finished(claim)
 
 
 def test_silence_is_exact() -> None:

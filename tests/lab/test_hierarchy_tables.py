@@ -9,8 +9,9 @@ from gossamer.lab.grid import points
 from gossamer.lab.spec import read, shipped
 from gossamer.lab.studies.hierarchy.tables import Hierarchies
 from gossamer.lab.trial import point_id
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.setting import HierarchySetting
+from gossamer.sim.conditions import Churn
 from lab.hierarchies import SOURCE, point, small, spec
 from lab.small_studies import complaint
 
@@ -28,7 +29,8 @@ def test_every_field_reaches_the_setting() -> None:
         "params.variant": "hpmcast", "params.delegates": 4, "params.fanout": 5, "params.audience_floor": 6,
         "params.direct": 7, "params.lan": 8, "params.expected_loss": 0.1, "params.expected_crashed": 0.2,
         "params.hops": 9, "params.repetitions": 10, "params.step_us": 11, "workload.interest": 0.25,
-        "workload.publisher": 3, "network.loss": 0.15, "network.crashed": 0.05, "network.attempts": 2,
+        "workload.local": 0.5, "workload.publisher": 3, "network.loss": 0.15, "network.crashed": 0.05,
+        "network.attempts": 2,
     }  # fmt: skip
     setting = spec(said).setting()
     assert setting.branching == (4, 5, 6)
@@ -37,6 +39,23 @@ def test_every_field_reaches_the_setting() -> None:
         if name not in ("branching", "levels"):
             assert getattr(setting.params if table == "params" else setting, name) == value
     assert spec({"params.estimated": True}).setting().params.estimated
+    assert spec({"params.reliability": 0.9}).setting().params.reliability == 0.9
+    assert spec({"params.variant": "pmcast", "params.rounds": 7}).setting().params.rounds == 7
+
+
+def test_every_field_of_a_world_reaches_it() -> None:
+    said: dict[str, Any] = {
+        "world.warmup_s": 5.0, "world.seconds": 6.0, "world.settle_s": 7.0, "world.topics": 8, "world.events": 9,
+        "world.newcomers": 10, "world.crashes": 11, "world.addresses": "alike", "world.near_ms": 12.0,
+        "world.farther": 13.0, "world.jitter": 0.14, "upkeep.asks": 15, "upkeep.choice": "coverage",
+        "network.loss": 0.16, "workload.local": 0.17,
+    }  # fmt: skip
+    living = spec(said, engine="world").living()
+    for field, value in said.items():
+        table, _, name = field.partition(".")
+        where = {"world": living.world, "upkeep": living.upkeep}.get(table, living.hierarchy)
+        assert getattr(where, name) == value
+    assert spec({"world.churn": {"up_s": 5.0}}, engine="world").living().world.churn == Churn(up_s=5.0)
 
 
 def test_addresses_can_be_listed() -> None:
@@ -51,7 +70,9 @@ def test_an_id_changes_with_every_field() -> None:
         {"hierarchy.populated": 0.9}, {"params.variant": "pmcast"}, {"params.delegates": 3}, {"params.fanout": 3},
         {"params.audience_floor": 3}, {"params.direct": 3}, {"params.lan": 3}, {"params.estimated": True},
         {"params.expected_loss": 0.1}, {"params.hops": 3}, {"params.repetitions": 1}, {"params.step_us": 5},
-        {"workload.interest": 0.5}, {"workload.publisher": 1}, {"network.loss": 0.2}, {"network.crashed": 0.1},
+        {"params.reliability": 0.9}, {"params.variant": "pmcast", "params.rounds": 7},
+        {"workload.interest": 0.5}, {"workload.publisher": 1}, {"workload.local": 0.5},
+        {"network.loss": 0.2}, {"network.crashed": 0.1},
         {"network.attempts": 2}, {"experiment.seed": 2}, {"experiment.engine": "kernel"}, {},
     ]  # fmt: skip
     assert len({point_id(point(each)) for each in changes}) == len(changes)
@@ -59,7 +80,17 @@ def test_an_id_changes_with_every_field() -> None:
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "an unknown field": (small({"params.R": 3}), "there is no field params.R; params has variant, delegates, "),
-    "another engine": (small({"experiment.engine": "world"}), 'hpmcast is studied with "kernel" or "machine"'),
+    "a world of rounds": (small({"world.events": 3}), '[world] is for experiment.engine = "world"'),
+    "views kept by nobody": (small({"upkeep.asks": 3}), '[upkeep] is for experiment.engine = "world"'),
+    "crashed beforehand, in a world": (
+        small({"network.crashed": 0.1}, engine="world"), "network.crashed and network.attempts are for rounds: in a ",
+    ),
+    "nobody there": (small({"world.newcomers": 27}, engine="world"), "world.newcomers must be fewer than the "),
+    "no such order": (small({"world.addresses": "far"}, engine="world"), "world.addresses must be near, drawn or "),
+    "too late": (small({"world.seconds": 1e9}, engine="world"), "world.seconds must be above 0, at most 3,600"),
+    "more delegates than seats": (small({"params.delegates": 65}, engine="world"), "params.delegates must be at most "),
+    "nobody asked": (small({"upkeep.asks": 0}, engine="world"), "upkeep.asks must be at least 1, not 0"),
+    "too many lives": (small({"hierarchy.branching": 20}, engine="world"), "at most 2,000 participants, not 8,000"),
     "no variant": (small({"params.variant": "lpbcast"}), "params.variant must be hpmcast, pmcast or rfpbcast, not "),
     "text for a number": (small({"network.loss": "much"}), "network.loss must be a number, not text"),
     "no probability": (small({"workload.interest": 1.5}), "workload.interest is a probability: 0 to 1"),

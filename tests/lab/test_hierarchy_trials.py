@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from gossamer.fast import hierarchy
+from gossamer.fast import hpmcast
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate, memory_bytes, trial_s
 from gossamer.lab.rows import Measure
-from gossamer.lab.studies.hierarchy.metrics import DEGREES, METRICS
+from gossamer.lab.studies.hierarchy.metrics import DEGREES, METRICS, OF_WORLDS
 from gossamer.lab.trial import run_trials, seed_of
 from lab.hierarchies import SOURCE, point, small
 
@@ -20,7 +20,25 @@ def numbers(rows: Sequence[Measure], run: int = 0) -> dict[str, float]:
 
 def test_there_are_numbers_of_the_levels_there_are() -> None:
     said = numbers(run_trials(point(), [0], SOURCE))
-    assert [*said] == [metric for metric in METRICS if not metric.endswith(("_4", "_5", "_6", "_7", "_8"))]
+    there = [metric for metric in METRICS if metric not in OF_WORLDS]
+    assert [*said] == [metric for metric in there if not metric.endswith(("_4", "_5", "_6", "_7", "_8"))]
+
+
+LIVES = {"warmup_s": 8.0, "seconds": 3.0, "settle_s": 9.0, "events": 4, "newcomers": 3, "crashes": 3}
+
+
+def test_a_world_says_what_rounds_say_of_events_and_what_only_a_world_has() -> None:
+    said = numbers(run_trials(point({"params.direct": 16}, engine="world", world=LIVES), [0], SOURCE))
+    assert {"delivery", "spurious", "messages", "latency_ms", "view_size", "participants"} <= said.keys()
+    assert [*said] == [metric for metric in METRICS if metric in said]
+    of_three = {metric for metric in OF_WORLDS if not metric.endswith(("_4", "_5", "_6", "_7", "_8"))}
+    assert of_three <= said.keys() | {"gone_s_level_1", "gone_s_level_2", "gone_s_level_3"}
+
+
+def test_lives_are_expected_to_cost_more_the_longer_they_are() -> None:
+    short, long = (point(engine="world", world={**LIVES, "seconds": seconds}) for seconds in (3.0, 300.0))
+    assert trial_s(long) > 5 * trial_s(short)
+    assert memory_bytes(long) == memory_bytes(short)
 
 
 @pytest.mark.parametrize("changes", [{}, {"params.variant": "pmcast"}, {"params.audience_floor": 3}])
@@ -33,7 +51,7 @@ def test_both_engines_measure_the_same(changes: dict[str, Any]) -> None:
 
 def test_proportions_are_those_of_the_counts() -> None:
     made = point({"hierarchy.branching": 6, "params.step_us": 50_000}, engine="kernel")
-    (result,) = hierarchy.run(made.spec.setting(), [seed_of(1, 0)])  # type: ignore[union-attr]
+    (result,) = hpmcast.run(made.spec.setting(), [seed_of(1, 0)])  # type: ignore[union-attr]
     said = numbers(run_trials(made, [0], SOURCE))
     assert said["delivery"] == result.delivered / result.interested
     assert said["spurious"] == result.spurious_count / result.uninterested

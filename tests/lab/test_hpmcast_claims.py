@@ -1,5 +1,6 @@
 """Verdicts about hpmcast: each follows from the numbers, and could be the other one."""
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from gossamer.lab.papers import hpmcast_costs as costs
 from gossamer.lab.papers import hpmcast_filters as filters
 from gossamer.lab.papers import hpmcast_plots as plots
 from gossamer.lab.papers import hpmcast_reached as reached
+from gossamer.lab.papers import hpmcast_rounds as rounds
+from gossamer.lab.papers.hpmcast_words import PARTICIPANTS, F
 from gossamer.protocols.hpmcast import shape
 from lab.worlds import Change, World, line
 
@@ -23,7 +26,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """The chain of 10,648 participants takes seconds; here any number does."""
     monkeypatch.setattr(analysis, "predicted", lambda interest: 0.5)
     monkeypatch.setattr(plots, "predicted", lambda interest: 0.5)
-    monkeypatch.setattr(analysis, "PARTICIPANTS", 1000)
+    monkeypatch.setattr(rounds, "predicted", lambda interest: 0.5)
 
 
 def test_every_claim_can_be_judged_and_says_by_which_rule() -> None:
@@ -36,7 +39,7 @@ def test_the_rule_of_every_claim_is_on_the_page() -> None:
 
 
 def test_in_a_world_without_differences_only_what_claims_none_or_is_worked_out_is_reproduced() -> None:
-    worked_out = {"fixed-rounds-weaken", "broadcast-identity", "updates", "mean-level-rises"}
+    worked_out = {"broadcast-identity", "updates", "mean-level-rises"}
     worked_out |= {"group-per-subset", "starts-with-r", "weaker-filters"}
     no_difference = {"markov-chain", "messages-grow-slowly", "matched-by-r", "broadcast-depth"}
     assert WORLD.reproduced(0.5) == worked_out | no_difference
@@ -46,6 +49,42 @@ def test_weaker_filters_must_have_less_to_compare(monkeypatch: pytest.MonkeyPatc
     assert filters.weaker().verdict == "reproduced"
     monkeypatch.setattr(filters, "graded", lambda grade: [filters.Graded(40.0, 0.0)] * 3)
     assert filters.weaker().verdict == "differs"
+
+
+def test_fixed_rounds_are_those_that_half_of_the_participants_need() -> None:
+    assert math.ceil(shape.rounds(PARTICIPANTS * 0.5, F * 0.5)) == rounds.T
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (None, "reproduced"),
+        (("fixed", "delivery", 0.55, {"rounds": 21, "interest": 0.1}), "differs"),
+        (("fixed", "delivery", 0.05, {"rounds": 21, "interest": 0.5}), "differs"),
+        (("fixed", "delivery", 0.02, {"rounds": 0, "interest": 0.05}), "differs"),
+    ],
+)
+def test_fixed_rounds_must_reach_fewer_the_smaller_the_audience(change: Change | None, expected: str) -> None:
+    falls: list[Change] = [("fixed", "delivery", p, {"rounds": 21, "interest": p}) for p in (0.02, 0.05, 0.1, 0.2, 0.5)]
+    book = WORLD.book(0.9, *falls, *([change] if change else []))
+    assert rounds.fixed_rounds(book).verdict == expected
+
+
+@pytest.mark.parametrize(("least", "expected"), [(0.98, "reproduced"), (0.96, "differs")])
+def test_a_reliability_must_help_and_reach_nearly_all(least: float, expected: str) -> None:
+    helped: Change = ("target", "delivery", 0.98, {"reliability": 0.99})
+    book = WORLD.book(0.5, helped, ("target", "delivery", least, {"reliability": 0.99, "interest": 0.01}))
+    assert rounds.reckoned_from_reliability(book).verdict == expected
+
+
+@pytest.mark.parametrize(("few", "expected"), [(0.93, "reproduced"), (0.99, "differs")])
+def test_a_degree_must_be_what_is_measured(few: float, expected: str) -> None:
+    said: list[Change] = [
+        ("target", "delivery", 0.9, {"reliability": 0.9}),
+        ("target", "delivery", 0.99, {"reliability": 0.99}),
+    ]
+    book = WORLD.book(0.5, *said, ("target", "delivery", few, {"reliability": 0.9, "interest": 0.005}))
+    assert rounds.reliability_degree(book).verdict == expected
 
 
 def test_every_section_can_be_drawn() -> None:

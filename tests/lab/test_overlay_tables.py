@@ -10,8 +10,8 @@ from gossamer.lab.grid import points
 from gossamer.lab.spec import read
 from gossamer.lab.studies.overlay.tables import Overlays
 from gossamer.lab.trial import point_id
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.workload import Workload
 from lab.overlays import SOURCE, point, small, spec
 from lab.small_studies import complaint
 
@@ -28,12 +28,15 @@ def test_every_field_of_the_workload_and_of_the_parameters_arrives() -> None:
     made = spec({
         "workload": {"nodes": 70, "topics": 9, "popularity": "nyse", "subscriptions": [1, 4], "correlated": 0.5,
                      "groups": 3},
-        "params": {"greedy": 2, "random": 1, "margin": 4, "view": 0.25, "rendezvous": True, "quarantine": 5},
+        "params": {"greedy": 2, "random": 1, "margin": 4, "view": 0.25, "rendezvous": True, "quarantine": 5,
+                   "parting": "figure"},
     })  # fmt: skip
     assert made.workload.drawn() == Workload(
         nodes=70, topics=9, popularity="nyse", subscriptions=(1, 4), correlated=0.5, groups=3
     )
-    assert made.params.made() == Params(greedy=2, random=1, margin=4, view=0.25, rendezvous=True, quarantine=5)
+    assert made.params.made() == Params(
+        greedy=2, random=1, margin=4, view=0.25, rendezvous=True, quarantine=5, parting="figure"
+    )
 
 
 @pytest.mark.parametrize("view", ["full", 0.05, 1.0, 40])
@@ -52,8 +55,9 @@ def test_an_id_changes_with_every_field() -> None:
         {"workload.nodes": 61}, {"workload.topics": 13}, {"workload.popularity": "rss"}, {"workload.exponent": 0.9},
         {"workload.subscriptions": [2, 6]}, {"workload.correlated": 0.1}, {"params.greedy": 2}, {"params.random": 1},
         {"params.margin": 4}, {"params.adaptive": True}, {"params.view": 0.5}, {"params.view": 5},
-        {"params.selection": "ring"}, {"params.rendezvous": True}, {"params.quarantine": 4}, {"measure.tdi": 5},
-        {"measure.diameters": False}, {"churn.up_s": 50.0}, {"churn.seconds": 900.0}, {"experiment.seed": 2},
+        {"params.selection": "ring"}, {"params.rendezvous": True}, {"params.quarantine": 4},
+        {"params.parting": "figure"}, {"measure.tdi": 5}, {"measure.diameters": False},
+        {"churn.up_s": 50.0}, {"churn.seconds": 900.0}, {"experiment.seed": 2},
         {"experiment.engine": "machine"}, {},
     ]  # fmt: skip
     assert len({point_id(point(each)) for each in changes}) == len(changes)

@@ -17,7 +17,7 @@ from gossamer.lab.spec import read
 from gossamer.lab.studies.overlay import trials
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, METRICS
 from gossamer.lab.trial import run_trials, seed_of
-from gossamer.protocols.spidercast.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from lab.overlays import SOURCE, point, small
 
 ALWAYS = {

@@ -9,8 +9,8 @@ from gossamer.core.errors import SpecError
 from gossamer.lab.grid import points
 from gossamer.lab.studies.epidemic.tables import Epidemic
 from gossamer.lab.trial import point_id
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.params import Params
-from gossamer.protocols.recovery.setting import EpidemicSetting
 from lab import samples
 from lab.recoveries import SOURCE, point, small, spec
 from lab.small_studies import complaint

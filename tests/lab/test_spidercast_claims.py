@@ -5,14 +5,15 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.lab.book import Book
-from gossamer.lab.claims import Claim
+from gossamer.lab.claims import Claim, by_group
 from gossamer.lab.papers import spidercast_compared as compared
 from gossamer.lab.papers import spidercast_connected as connected
 from gossamer.lab.papers import spidercast_moving as moving
+from gossamer.lab.papers import spidercast_readings as readings
 from gossamer.lab.papers import spidercast_scaling as scaling
 from gossamer.lab.papers import spidercast_table as table
 from gossamer.lab.papers.spidercast_words import straightness
-from lab.worlds import Change, World
+from lab.worlds import Change, World, assert_finished
 
 WORLD = World.of("spidercast")
 OURS = compared.OURS
@@ -28,6 +29,40 @@ def test_every_number_of_the_table_is_judged() -> None:
     assert claims["fig12-similarity(10,0)-1000"].verdict == "reproduced"
     assert claims["fig12-spidercast(3,0)-10000"].verdict == "differs"
     assert "10.81" in claims["fig12-spidercast(3,0)-1000"].paper_says
+
+
+def test_the_cells_of_the_table_and_the_other_reading_are_counted_apart_from_the_papers_claims() -> None:
+    counted = by_group([*WORLD.claims(9.0).values()])
+    assert [*counted] == ["", table.CELLS, readings.AS_PRINTED]
+    assert {claim.id.partition("-")[0] for claim in counted[table.CELLS]} == {"fig12"}
+    assert (len(counted[table.CELLS]), len(counted[readings.AS_PRINTED])) == (42, 8)
+    assert not [claim.id for claim in counted[""] if claim.id.startswith("fig12") or claim.id.startswith("by-figure")]
+
+
+def test_each_number_of_the_other_reading_is_judged_like_the_claim_by_the_prose() -> None:
+    claims = WORLD.claims(9.0)
+    again = [claim for claim in claims.values() if claim.group == readings.AS_PRINTED]
+    assert {claim.id.removeprefix("by-figure-") for claim in again} <= claims.keys()
+    for claim in again:  # in a flat world both readings give the same
+        twin = claims[claim.id.removeprefix("by-figure-")]
+        assert (claim.verdict, claim.where, claim.ours) == (twin.verdict, twin.where, twin.ours)
+        assert claim.why.partition(" By the prose")[0] in twin.why
+
+
+def test_the_report_shows_both_readings_and_says_where_the_print_lies_between_them() -> None:
+    book = WORLD.book(
+        11.0, ("fig11", "degree_mean", 11.5, {}), ("readings-churn", "degree_mean", 14.9, {"nodes": 1250})
+    )
+    one, other = (
+        next(claim for claim in readings.by_the_figure(book) if claim.id == f"by-figure-churn-degree-{up}")
+        for up in (1000, 2000)
+    )
+    assert (one.ours, one.verdict) == ("14.9", "differs")
+    assert "By the prose ours is 11.5: the print lies between the two." in one.why
+    assert "the print does not lie between the two." in other.why
+    part = readings.two_readings(book)
+    assert ("mean degree, 1,000 nodes up", "13", "11.5 ± 0.001", "14.9 ± 0.001") in part.rows
+    assert f"Of these {len(part.rows)} printed numbers 1 lie" in part.text
 
 
 def test_in_a_world_without_differences_no_difference_is_found() -> None:
@@ -107,7 +142,10 @@ CHANGED: dict[str, tuple[Callable[[Book], Claim], str, float, tuple[Change, ...]
         scaling.small_views, "differs", 9.0, (("fig10", "degree_mean", 14.0, {"view": 0.05, "nodes": 8000}),),
     ),
     "greedy links serve many topics": (
-        scaling.links_cover, "reproduced", 1.5, (("coverage", "topics_per_link", 4.0, {"case": "(3,0)"}),),
+        scaling.links_cover, "reproduced", 1.5, (("coverage", "topics_covered_per_link", 4.0, {"case": "(3,0)"}),),
+    ),
+    "ends that share much cover no more for it": (
+        scaling.links_cover, "differs", 1.5, (("coverage", "topics_per_link", 4.0, {"case": "(3,0)"}),),
     ),
     "rings cost nearly twice": (
         compared.at_least_45, "reproduced", 120.0,
@@ -131,7 +169,21 @@ CHANGED: dict[str, tuple[Callable[[Book], Claim], str, float, tuple[Change, ...]
 def test_the_numbers_decide(
     judge: Callable[[Book], Claim], expected: str, value: float, changes: tuple[Change, ...]
 ) -> None:
-    assert judge(WORLD.book(value, *changes)).verdict == expected
+    claim = judge(WORLD.book(value, *changes))
+    assert claim.verdict == expected
+    assert_finished(claim)
+
+
+@pytest.mark.parametrize(
+    ("whole", "words"), [(6.0, "has 6, as printed."), (7.0, "has 7: neither is the printed number.")]
+)
+def test_of_the_whole_overlay_it_is_said_that_it_has_the_printed_diameter_only_where_it_has(
+    whole: float, words: str
+) -> None:
+    book = WORLD.book(9.0, ("fig8a", "diameter_overlay", whole, {"topics": 100}))
+    claim = next(claim for claim in connected.diameters(book) if claim.id == "fig8a-diameter-100")
+    assert claim.verdict == "differs"
+    assert claim.why.endswith(words)
 
 
 def test_straightness_is_that_of_the_scale_asked_for() -> None:

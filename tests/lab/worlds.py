@@ -1,5 +1,6 @@
 """Worlds for judges: all the summaries a paper needs, in which nothing makes a difference but what a test changes."""
 
+import re
 from typing import Any, NamedTuple
 
 import msgspec
@@ -10,6 +11,7 @@ from gossamer.lab.grid import Point, points
 from gossamer.lab.papers import Paper, paper
 from gossamer.lab.spec import read
 
+PLACEHOLDER = re.compile(r"\b(FILL|TODO|TBD|XXX|FIXME)\b|[{}]")
 Change = tuple[str, str, float, dict[str, Any]]
 "An experiment of the paper, a metric, its mean, and where: at which swept values, by their last words."
 
@@ -17,6 +19,15 @@ Change = tuple[str, str, float, dict[str, Any]]
 def line(mean: float, metric: str = "delivery", ci95: float = 0.001, **point: Any) -> Line:
     said = {"p50": mean, "p99": mean, "max": mean, "runs": 8}
     return Line(point=point, group="all", metric=metric, mean=mean, ci95=ci95, **said)
+
+
+def assert_finished(claim: Claim) -> None:
+    """Everything is said, in sentences, and nothing is left for later."""
+    assert claim.where
+    for text in (claim.paper_says, claim.ours, claim.why):
+        assert text
+        assert not PLACEHOLDER.search(text), text
+    assert claim.why.endswith("."), claim.why
 
 
 class World(NamedTuple):
@@ -50,7 +61,8 @@ class World(NamedTuple):
     def claims(self, value: float) -> dict[str, Claim]:
         """The verdicts on the flat world, each of which says by which rule."""
         claims = self.paper.claims(self.book(value))
-        assert all(claim.why and claim.where and claim.paper_says and claim.ours for claim in claims)
+        for claim in claims:
+            assert_finished(claim)
         by_id = {claim.id: claim for claim in claims}
         assert len(by_id) == len(claims)
         return by_id

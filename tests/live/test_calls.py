@@ -1,6 +1,7 @@
 """Calls to other nodes: whoever greets and hangs up is left alone for a while."""
 
 import asyncio
+import math
 
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.machine import PeerDown
@@ -58,5 +59,29 @@ def test_whoever_greets_and_hangs_up_is_not_called_again_at_once() -> None:
             await asyncio.wait_for(waiting, 60)
             board.say([BRUSQUE], b"\xc0")
             assert (brusque.calls, board.lines[BRUSQUE].dialing) == (1, False)
+
+    asyncio.run(scenario())
+
+
+def test_whoever_was_given_up_is_called_again_soon_after_it_renews_its_record() -> None:
+    """However often it failed: a node that comes back under its name may know nobody that gave it up."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            node, brusque = await network.node("a"), Brusque()
+            network.memory.listening[WHERE] = brusque.answer
+            node.station.hearing.admit(OpenTrust("brusque").record([WHERE], 1))
+            board = node.station.board
+            waiting = asyncio.ensure_future(is_given_up(node))
+            await asyncio.sleep(0)
+            board.say([BRUSQUE], b"\xc0")
+            await asyncio.wait_for(waiting, 60)
+            line = board.lines[BRUSQUE]
+            line.blocked_until_s, line.failed_s = math.inf, -math.inf
+            board.say([BRUSQUE], b"\xc0")
+            assert not line.dialing
+            node.station.hearing.admit(OpenTrust("brusque").record([WHERE], 2))
+            board.say([BRUSQUE], b"\xc0")
+            assert line.dialing
 
     asyncio.run(scenario())

@@ -56,9 +56,9 @@ def test_new_parameters_hold_for_communities_joined_before_and_after() -> None:
             take_over(node, replace(node.config, camcast=camcast, scamp=scamp, topics={".special": special}))
             node.station.readers.subscriptions.add(f".after-{copies}")
             for topic in (".before", f".after-{copies}"):
-                assert spread.params_of(topic) == camcast
+                assert spread.settings.of(topic) == camcast
                 assert spread.members.params_of(topic) == scamp
-            assert spread.params_of(".special") == special
+            assert spread.settings.of(".special") == special
 
     alone(test)
 
@@ -73,7 +73,7 @@ def test_new_ways_of_recovery_hold_for_all_topics_and_leave_alone_who_does_witho
         assert node.station.machine.patterns(".careful", {})
         for method in ("push", "none"):
             take_over(node, replace(node.config, recovery=replace(RecoveryParams.live(), method=method)))
-            methods = [recover.params_of(topic).method for topic in (".", ".careful", ".careless", ".later")]
+            methods = [recover.settings.of(topic).method for topic in (".", ".careful", ".careless", ".later")]
             assert methods == [method, method, "none", method]
         assert not node.station.machine.patterns(".careful", {})
 

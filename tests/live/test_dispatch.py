@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import functools
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,11 @@ from gossamer.core.errors import Misuse
 from gossamer.live.inbox import Inbox
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.parts.tree import Tree
+from gossamer.parts.tagging import Tagger
+from gossamer.parts.tree import SpanningTree
 from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.testing import Network
-from gossamer.wire.sealed import TAGS_MAX
+from gossamer.wire.sealed import HEAD_BYTES_MAX
 from live.watching import PATIENCE_S, until
 
 HASTY = {"beat_every_us": 50_000, "patience_us": 120_000, "repeat_us": 50_000, "agree_every_us": 200_000}
@@ -32,7 +34,7 @@ def dispatch(node: Node) -> Dispatch:
 
 def links_of(node: Node) -> int:
     overlay = dispatch(node).overlay
-    assert isinstance(overlay, Tree)
+    assert isinstance(overlay, SpanningTree)
     return len(overlay.links(node.config.community))
 
 
@@ -143,17 +145,54 @@ def test_a_dispatcher_that_is_alone_keeps_what_it_publishes() -> None:
     asyncio.run(scenario())
 
 
-def test_more_patterns_than_an_event_can_be_counted_by_keep_nobody_from_it() -> None:
+PATTERNS = 40
+
+
+async def read_all(node: Node, readers: contextlib.AsyncExitStack) -> list[Inbox]:
+    """Inboxes for filters none of which includes another."""
+    filters = [f's contains "<{number}>"' for number in range(PATTERNS)]
+    return [await readers.enter_async_context(node.subscribe(".a", where=each)) for each in filters]
+
+
+MATCHED = "".join(f"<{number}>" for number in range(PATTERNS))
+
+
+def test_what_is_not_counted_is_said_and_found_by_comparing_ids(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(Tagger, "tags", functools.partialmethod(Tagger.tags, room=300))
+
+    async def scenario() -> None:
+        async with Network() as network, contextlib.AsyncExitStack() as readers:
+            unhurried = {"spread": "dispatch", "dispatch": HASTY, "timeouts": {"ack_s": 1000.0}}
+            publisher = await network.node("publisher", **unhurried)
+            reader = await network.node("reader", faults={"loss": 0.3, "seed": 7}, **unhurried)
+            await until(lambda: is_tree([publisher, reader]))
+            inboxes = await read_all(reader, readers)
+            await knows([publisher], PATTERNS)
+            for number in range(20):
+                await publisher.publish(".a", str(number), attributes={"s": MATCHED})
+            for inbox in inboxes:
+                assert sorted(await numbers(inbox, 20)) == [*range(20)]
+            assert reader.metrics.recovered > 0
+            assert reader.metrics.uncounted > 10
+            assert publisher.metrics.uncounted_published == 20
+
+    asyncio.run(scenario())
+    said = [record.message for record in caplog.records if "by comparing ids" in record.message]
+    assert len([each for each in said if "more than it can be counted by" in each]) == 1
+    assert len([each for each in said if "are not all counted" in each]) > 10
+
+
+def test_what_others_want_keeps_no_event_from_being_published_however_large_its_attributes() -> None:
     async def scenario() -> None:
         async with Network() as network, contextlib.AsyncExitStack() as readers:
             nodes = await dispatchers(network, 2)
-            inboxes = [
-                await readers.enter_async_context(nodes[0].subscribe(".a", where=f"n > {-number}"))
-                for number in range(1, TAGS_MAX + 10)
-            ]
-            await knows(nodes, len(inboxes))
-            await nodes[1].publish(".a", "7", attributes={"n": 7})
-            assert [await numbers(inbox, 1) for inbox in inboxes] == [[7]] * len(inboxes)
+            inboxes = await read_all(nodes[0], readers)
+            await knows(nodes, PATTERNS)
+            await nodes[1].publish(".a", "7", attributes={"s": MATCHED + "x" * (HEAD_BYTES_MAX - len(MATCHED) - 100)})
+            assert [await numbers(inbox, 1) for inbox in inboxes] == [[7]] * PATTERNS
+            assert nodes[1].metrics.uncounted_published == 1
             assert not any(nodes[0].metrics.refusals.values())
 
     asyncio.run(scenario())

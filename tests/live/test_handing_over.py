@@ -23,7 +23,7 @@ from gossamer.live.metrics import Metrics
 from gossamer.live.node import Node
 from gossamer.live.parcel import Row
 from gossamer.live.retrieval import Retrieval
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.recovery.messages import Again
 from gossamer.testing import Network
 from gossamer.wire.codec import Codec
@@ -163,7 +163,7 @@ def test_whether_nobody_wants_an_event_is_waited_for_before_anybody_says_that_no
 def test_what_was_too_much_to_wait_for_a_place_is_offered_again_before_anybody_says_that_nobody_took_it(
     spread: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("gossamer.core.stack.PENDING_MAX", 10)
+    monkeypatch.setattr("gossamer.core.publications.PENDING_MAX", 10)
 
     async def scenario() -> None:
         async with Network() as network:
@@ -222,7 +222,7 @@ def test_what_nobody_takes_is_offered_for_as_long_as_the_spool_keeps_events_and_
 def driver_that(answers: Callable[[Given], list[Effect]], bodies: Bodies) -> Driver:
     machine: Any = SimpleNamespace(step=lambda given, now_us: answers(given))
     carriers: dict[str, type[Struct]] = {str(Again.__struct_config__.tag): Again}
-    return Driver(ME, machine, Clock(), Codec(DYNAMIC_MESSAGES), carriers, bodies, Metrics(), None)
+    return Driver(ME, machine, Clock(), Codec(CATALOGUE["camcast"].spoken), carriers, bodies, Metrics(), None)
 
 
 def test_an_event_whose_bytes_gave_way_to_others_is_asked_of_the_spool() -> None:

@@ -16,7 +16,7 @@ from gossamer.live import journal as live_journal
 from gossamer.live.config import Config
 from gossamer.live.config_tables import HierarchyConfig, TraceConfig
 from gossamer.live.journal import Journal, open_journal
-from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.wire.journal import SETTINGS, Entry, Head, Settings, digest
@@ -58,7 +58,7 @@ class Bench:
         return [entry for record in self.records() for entry in record]
 
     def givens(self) -> list[Given]:
-        read = Givens(dynamic_node(1, 1, recovery=RecoveryParams.live())).read
+        read = Givens(camcast_node(1, 1, recovery=RecoveryParams.live())).read
         return [read(entry) for entry in self.entries() if entry.kind != SETTINGS]
 
 

@@ -16,6 +16,7 @@ from gossamer.live.spool.items import Delivered, places
 from gossamer.live.subscriptions import Subscriptions
 from gossamer.protocols.recovery.params import Params
 from gossamer.wire.pack import Pack
+from live.test_subscriptions import Fed
 from wire.test_pack import packed
 
 
@@ -46,7 +47,7 @@ def readers(*packs: Pack, shelf: Any = None) -> Readers:
     bodies = Bodies()
     for pack in packs:
         bodies.add_pack(pack)
-    subscriptions = Subscriptions(lambda given: None, False, lambda topic: Params())
+    subscriptions = Subscriptions(Fed([]), False, lambda topic: Params())
     return Readers(shelf, Hierarchy(), bodies, Metrics(), subscriptions, 1000, 1 << 20)
 
 

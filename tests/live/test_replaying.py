@@ -3,14 +3,16 @@
 import asyncio
 import logging
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
+from gossamer.core.events import Event
 from gossamer.core.machine import Given, Publish
+from gossamer.core.publications import Publications
 from gossamer.core.stack import Stack
 from gossamer.live.config import Config
 from gossamer.live.config_tables import HierarchyConfig, SpoolConfig, Timeouts, TraceConfig
@@ -179,10 +181,10 @@ def test_a_network_with_keys_over_tcp_replays_and_its_journals_hold_no_secret(tm
 
 
 def test_a_machine_that_asks_for_chance_outside_is_found_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Stack.publish
+    real = Publications.publish
 
-    def impure(self: Stack, event: object, join: bool = True) -> None:
-        real(self, event, join)  # type: ignore[arg-type]
+    def impure(self: Publications, events: Sequence[Event], join: bool) -> None:
+        real(self, events, join)
         self.out.note("reject", detail=str(random.random()))
 
     async def scenario() -> None:
@@ -190,7 +192,7 @@ def test_a_machine_that_asks_for_chance_outside_is_found_out(tmp_path: Path, mon
             node = await network.node("a", trace=journaled(tmp_path), timeouts=SHARED["timeouts"])
             await node.publish(".a", b"x")
 
-    monkeypatch.setattr(Stack, "publish", impure)
+    monkeypatch.setattr(Publications, "publish", impure)
     asyncio.run(scenario())
     (told,) = all_replayed(tmp_path)
     assert told.divergences == 1

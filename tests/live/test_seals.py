@@ -11,7 +11,7 @@ from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.reloading import reload_keys
 from gossamer.live.seals import SEALED_MAX, Seals
-from gossamer.protocols.hpmcast.messages import Join, Row, Seat, Tell
+from gossamer.protocols.hpmcast.messages import LaterRows, PlaceRequest, Seat, SubsystemRow
 from gossamer.wire.proof import NO_PACK, Levels, Proof, Stamp
 from live.hostile.test_hierarchies import PLACES, TOPIC, are_unharmed, town
 from live.keys.making import member, network
@@ -29,25 +29,25 @@ class Counting:
         return self.keys.stamp(tree, pack)
 
 
-def row_of(me: int, stamp: int = 1, about: tuple[int, ...] = (0, 1)) -> Row:
-    return Row(about, me, stamp, (Seat((0, 1), me),), (), 1)
+def row_of(me: int, stamp: int = 1, about: tuple[int, ...] = (0, 1)) -> SubsystemRow:
+    return SubsystemRow(about, me, stamp, (Seat((0, 1), me),), (), 1)
 
 
 def test_a_row_is_signed_once_however_often_it_is_told(tmp_path: Path) -> None:
     ring = Counting(member(network(tmp_path), "node-7"))
     seals, me = Seals(ring.keys.peer, ring), ring.keys.peer  # type: ignore[arg-type]
     row, above = row_of(me), row_of(me, about=(0,))
-    told = [seals.sealed(Tell((row, above))) for _ in range(3)]
+    told = [seals.sealed(LaterRows((row, above))) for _ in range(3)]
     assert told[0] == told[1] == told[2]
     assert all(each.seal for each in told[0].rows)  # type: ignore[attr-defined]
-    assert seals.sealed(Join(row, 0)).row == told[0].rows[0]  # type: ignore[attr-defined]
+    assert seals.sealed(PlaceRequest(row, 0)).row == told[0].rows[0]  # type: ignore[attr-defined]
     assert ring.count == 2
-    later = seals.sealed(Tell((replace(row, stamp=2),))).rows[0]  # type: ignore[attr-defined]
+    later = seals.sealed(LaterRows((replace(row, stamp=2),))).rows[0]  # type: ignore[attr-defined]
     assert later.seal != told[0].rows[0].seal  # type: ignore[attr-defined]
-    seals.sealed(Tell((replace(row, author=me + 1),)))  # somebody else's
+    seals.sealed(LaterRows((replace(row, author=me + 1),)))  # somebody else's
     assert ring.count == 3
     seals.forget()
-    seals.sealed(Tell((row,)))
+    seals.sealed(LaterRows((row,)))
     assert ring.count == 4
 
 
@@ -55,13 +55,13 @@ def test_few_seals_are_kept_those_used_last(tmp_path: Path) -> None:
     ring = Counting(member(network(tmp_path), "node-7"))
     seals, me = Seals(ring.keys.peer, ring), ring.keys.peer  # type: ignore[arg-type]
     for stamp in range(1, SEALED_MAX + 1):
-        seals.sealed(Tell((row_of(me, stamp),)))
-    seals.sealed(Tell((row_of(me, 1),)))
-    seals.sealed(Tell((row_of(me, SEALED_MAX + 1),)))
+        seals.sealed(LaterRows((row_of(me, stamp),)))
+    seals.sealed(LaterRows((row_of(me, 1),)))
+    seals.sealed(LaterRows((row_of(me, SEALED_MAX + 1),)))
     assert ring.count == SEALED_MAX + 1
-    seals.sealed(Tell((row_of(me, 1), row_of(me, 3))))
+    seals.sealed(LaterRows((row_of(me, 1), row_of(me, 3))))
     assert ring.count == SEALED_MAX + 1
-    seals.sealed(Tell((row_of(me, 2),)))
+    seals.sealed(LaterRows((row_of(me, 2),)))
     assert ring.count == SEALED_MAX + 2
 
 

@@ -11,6 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.draws import WORKLOAD, distinct, draw, fold
+from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Subscribe
 from gossamer.core.topics import Topic
@@ -18,10 +19,9 @@ from gossamer.live.config import load
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.reloading import take_over
-from gossamer.protocols.assemble import overlay_of
 from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.interests.messages import Entry, Mark
-from gossamer.protocols.interests.view import Known
+from gossamer.protocols.interests.view import KnownNode
 from gossamer.protocols.spidercast.layer import Spidercast
 from gossamer.testing import Network
 from live.watching import PATIENCE_S, assert_replayed, payloads, until
@@ -35,7 +35,7 @@ HASTY: dict[str, Any] = {
 
 
 def overlay(node: Node) -> Spidercast:
-    found = overlay_of(node.station.machine)
+    found = node.station.machine.members
     assert found is not None
     return found
 
@@ -329,8 +329,42 @@ def test_what_a_node_wants_is_changed_by_nobody_else(tmp_path: Path) -> None:
             forged = Entry(
                 Mark(mark.peer, mark.incarnation, mark.version + 7), b"", view_of(liar).view.known[mark.peer].entry.seal
             )
-            view_of(liar).view.known[mark.peer] = Known(forged, liar.station.clock.now_us())
+            view_of(liar).view.known[mark.peer] = KnownNode(forged, liar.station.clock.now_us())
             await until(lambda: other.metrics.refusals["bad proof"] > 0)
             assert view_of(other).entries()[mark.peer].packed
+
+    asyncio.run(scenario())
+
+
+# As many topics as can be told
+
+
+def test_a_topic_too_many_is_refused_with_a_sentence_wherever_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.parts.own_wants.WANTS_BYTES_MAX", 3 * 8)
+
+    async def scenario() -> None:
+        async with Node(name="a", bind="127.0.0.1:0", spread="spidercast", subscribe=(".a", ".b")) as node:
+            async with node.subscribe(".c"):
+                with pytest.raises(Misuse, match=r"^4 topics are more than this node can tell others about"):
+                    async with node.subscribe(".d"):
+                        pass
+                async with node.subscribe(".a"), node.subscribe(".c", where="x > 1"):
+                    pass  # more readers of the same
+                with pytest.raises(Misuse, match=r"^5 topics are more than"):
+                    take_over(node, replace(node.config, subscribe=(".a", ".d", ".e")))
+                assert node.config.subscribe == (".a", ".b")
+            async with node.subscribe(".d"):
+                assert [*node.station.machine.interest.subscribed] == [".a", ".b", ".d"]
+
+    asyncio.run(scenario())
+
+
+def test_a_node_that_shall_read_too_many_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.parts.own_wants.WANTS_BYTES_MAX", 3 * 8)
+
+    async def scenario() -> None:
+        topics = tuple(f".t{number}" for number in range(4))
+        with pytest.raises(Misuse, match=r"^subscribe: 4 topics are more than this node can tell others about"):
+            await Node(name="a", bind="127.0.0.1:0", spread="spidercast", subscribe=topics).start()
 
     asyncio.run(scenario())

@@ -1,8 +1,13 @@
 """What the machine hears of a node's readers."""
 
+from collections.abc import Sequence
+
+import pytest
 from msgspec.structs import replace
 
+from gossamer.core.errors import Misuse
 from gossamer.core.machine import Given, Subscribe, Tune, Unsubscribe
+from gossamer.core.topics import Topic
 from gossamer.live.subscriptions import Subscriptions
 from gossamer.protocols.recovery.params import Params
 
@@ -11,7 +16,28 @@ NONE = replace(LIVE, method="none")
 
 
 def subscriptions(fed: list[Given], inside: bool = False) -> Subscriptions:
-    return Subscriptions(fed.append, inside, lambda topic: LIVE)
+    return Subscriptions(Fed(fed), inside, lambda topic: LIVE)
+
+
+class Fed:
+    """A machine that notes what it is given, and takes so many topics."""
+
+    def __init__(self, fed: list[Given], most: int = 1000) -> None:
+        self.feed, self.most = fed.append, most
+
+    def refusal(self, topics: Sequence[Topic]) -> str | None:
+        return f"{len(topics)} are too many" if len(topics) > self.most else None
+
+
+def test_a_topic_that_the_machine_refuses_is_not_counted() -> None:
+    fed: list[Given] = []
+    readers = Subscriptions(Fed(fed, most=0), False, lambda topic: LIVE)
+    with pytest.raises(Misuse, match="1 are too many"):
+        readers.add(".a")
+    with pytest.raises(Misuse, match="2 are too many"):
+        readers.check([".a", ".b"])
+    assert fed == []
+    assert readers.readers == readers.topics == {}
 
 
 def test_the_machine_hears_of_the_first_reader_and_of_the_last() -> None:

@@ -7,9 +7,10 @@ from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
-from gossamer.parts.cache import TAGS_MAX, VAIN_MAX, Cache, Drawn, OthersFirst, Queue
+from gossamer.parts.cache import VAIN_MAX, Cache, Drawn, OthersFirst, Queue
 
 A, B = 10, 20
+BYTES = 10_000
 
 
 def event(number: int) -> EventId:
@@ -17,10 +18,11 @@ def event(number: int) -> EventId:
 
 
 class Some:
-    """A parcel of events, given with their tags."""
+    """A parcel of events, given with their tags. Each tag takes a byte."""
 
     def __init__(self, tags: dict[int, tuple[Tag, ...]]) -> None:
         self.tags = tags
+        self.size = sum(map(len, tags.values()))
 
     def __len__(self) -> int:
         return len(self.tags)
@@ -43,7 +45,7 @@ def tagged(cache: Cache[Some], pattern: int) -> list[int]:
 
 
 def test_an_event_is_found_by_id_by_any_of_its_places_and_by_pattern() -> None:
-    cache: Cache[Some] = Cache(10)
+    cache: Cache[Some] = Cache(10, BYTES)
     parcel = Some({1: (Tag(A, 5), Tag(B, 4)), 2: (Tag(A, 6),)})
     cache.put(parcel)
     assert cache.get(event(1)) is cache.get(event(2)) is parcel
@@ -58,7 +60,7 @@ def test_an_event_is_found_by_id_by_any_of_its_places_and_by_pattern() -> None:
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_the_oldest_leaves_a_full_cache_whether_or_not_it_was_opened(asked: bool) -> None:
-    cache: Cache[Some] = Cache(2)
+    cache: Cache[Some] = Cache(2, BYTES)
     gone = []
     for number in (1, 2, 3, 4):
         gone.append(put(cache, number))
@@ -72,7 +74,7 @@ def test_the_oldest_leaves_a_full_cache_whether_or_not_it_was_opened(asked: bool
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_what_came_together_leaves_together(asked: bool) -> None:
-    cache: Cache[Some] = Cache(5)
+    cache: Cache[Some] = Cache(5, BYTES)
     gone = []
     for numbers in ((1, 2), (3,), (4, 5), (6,), (7, 8)):
         gone.append(put(cache, *numbers))
@@ -86,14 +88,14 @@ def test_what_came_together_leaves_together(asked: bool) -> None:
 
 
 def test_a_drawn_one_leaves_and_the_order_of_the_others_stays() -> None:
-    cache: Cache[Some] = Cache(3, Drawn(3, lambda parcel, count: next(iter(parcel.tags)) % count))
+    cache: Cache[Some] = Cache(3, BYTES, Drawn(3, lambda parcel, count: next(iter(parcel.tags)) % count))
     gone = [put(cache, number) for number in (1, 2, 3, 4, 5)]
     assert gone == [[], [], [], [[2]], [[3]]]
     assert tagged(cache, A) == [1, 4, 5]
 
 
 def test_what_is_not_ours_leaves_first() -> None:
-    cache: Cache[Some] = Cache(3, OthersFirst(3))
+    cache: Cache[Some] = Cache(3, BYTES, OthersFirst(3))
     gone = [put(cache, number, ours=ours) for number, ours in ((1, True), (2, False), (3, True), (4, True), (5, False))]
     assert gone == [[], [], [], [[2]], [[5]]]
     assert put(cache, 6) == [[1]]
@@ -101,7 +103,7 @@ def test_what_is_not_ours_leaves_first() -> None:
 
 
 def test_a_publisher_that_gives_one_place_to_two_events_confuses_only_itself() -> None:
-    cache: Cache[Some] = Cache(2)
+    cache: Cache[Some] = Cache(2, BYTES)
     cache.put(Some({1: (Tag(A, 1),)}))
     assert cache.at(7, 0, A, 1) == event(1)
     cache.put(Some({2: (Tag(A, 1),)}))
@@ -113,7 +115,7 @@ def test_a_publisher_that_gives_one_place_to_two_events_confuses_only_itself() -
 
 @pytest.mark.parametrize("asked", [False, True])
 def test_of_two_parcels_with_the_same_event_the_later_one_counts(asked: bool) -> None:
-    cache: Cache[Some] = Cache(3)
+    cache: Cache[Some] = Cache(3, BYTES)
     put(cache, 1, 2)
     if asked:
         cache.get(event(1))
@@ -126,20 +128,30 @@ def test_of_two_parcels_with_the_same_event_the_later_one_counts(asked: bool) ->
     assert tagged(cache, A) == [2, 3]
 
 
-def test_an_event_of_countless_tags_fills_a_bounded_part_of_the_index() -> None:
-    cache: Cache[Some] = Cache(1)
-    put(cache, 1, patterns=range(10_000))
-    assert tagged(cache, TAGS_MAX - 1) == [1]
-    assert tagged(cache, TAGS_MAX) == []
-    assert cache.at(7, 0, 0, 1) == event(1)
-    assert len(cache.places) == len(cache.by_pattern) == TAGS_MAX
-    put(cache, 2)
-    assert cache.at(7, 0, A, 2) == event(2)
-    assert len(cache.places) == len(cache.by_pattern) == 1
+def test_an_event_is_found_by_every_tag_it_has() -> None:
+    cache: Cache[Some] = Cache(2, BYTES)
+    put(cache, 1, patterns=range(3_000))
+    put(cache, 2, patterns=(A,))
+    assert all(cache.at(7, 0, pattern, 1) == event(1) for pattern in range(3_000))
+    assert [tagged(cache, pattern) for pattern in (0, A, 2_999)] == [[1], [1, 2], [1]]
+
+
+@pytest.mark.parametrize("queue", [None, OthersFirst[Some](100)], ids=["oldest", "others first"])
+def test_events_of_many_tags_leave_for_each_other_before_the_cache_is_full(queue: Queue[Some] | None) -> None:
+    cache: Cache[Some] = Cache(100, 1_000, queue)
+    gone = [put(cache, number, patterns=range(400)) for number in (1, 2, 3, 4)]
+    assert gone == [[], [], [[1]], [[2]]]
+    assert cache.bytes == 800
+    assert put(cache, 5, patterns=range(5_000)) == [[3], [4]]  # more than there is room for: it stays alone
+    assert cache.at(7, 0, 4_999, 5) == event(5)
+    assert put(cache, 6) == [[5]]
+    assert tagged(cache, A) == [6]
+    cache.get(event(6))
+    assert (len(cache.places), cache.bytes) == (1, 1)
 
 
 def test_whoever_looks_from_the_end_opens_nothing_unless_it_takes_long() -> None:
-    cache: Cache[Some] = Cache(10_000)
+    cache: Cache[Some] = Cache(10_000, BYTES)
     put(cache, *range(10), patterns=(B,))
     for number in range(10, 10 + 2 * VAIN_MAX, 10):
         put(cache, *range(number, number + 10))
@@ -168,7 +180,7 @@ def test_what_is_found_is_always_what_a_look_at_every_event_would_find(
     policy: str, steps: list[tuple[list[int], int, bool, bool]]
 ) -> None:
     queue = QUEUES[policy]()
-    cache: Cache[Some] = Cache(4, queue)
+    cache: Cache[Some] = Cache(4, BYTES, queue)
     model: dict[int, tuple[Some, list[int]]] = {}
     number = 0
     for patterns, together, ours, asked in steps:
@@ -188,4 +200,4 @@ def test_what_is_found_is_always_what_a_look_at_every_event_would_find(
                 assert held == tagged(cache, pattern)
             assert all(cache.get(event(each)) is parcel for each, (parcel, _) in model.items())
     cache.get(event(0))
-    assert len(cache.places) == sum(len(tags) for _, tags in model.values())
+    assert sum(map(len, cache.places.values())) == sum(len(tags) for _, tags in model.values()) == cache.bytes

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.draws import VIEW, distinct, fold
-from gossamer.core.roles import Peers
+from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
@@ -19,7 +19,7 @@ def static(me: int, view: int | None = None, seed: int = 3) -> Static:
 
 
 def test_static_views_answer_what_any_membership_answers() -> None:
-    peers: Peers = static(5)
+    peers: Members = static(5)
     assert peers.ready(".a")
     assert peers.size(".a") == 20
 

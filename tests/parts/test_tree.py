@@ -36,12 +36,11 @@ class One:
     """Node 10, which knows four others."""
 
     def __init__(self, near: Sequence[Peer] = NEAR) -> None:
-        self.node = planted(ME, near)
+        self.told: list[Sequence[Peer]] = []
+        self.node = planted(ME, near, told=self.told)
         self.tree = tree_of(self.node)
         self.now_us = 0
         self.timers: list[SetTimer] = []
-        self.told: list[Sequence[Peer]] = []
-        self.tree.linked.append(lambda topic, links: self.told.append(links))
         self.take(Started())
 
     def take(self, what: Any) -> list[Effect]:

@@ -1,6 +1,5 @@
 """Wants: what is told of a node's topics, and what can be told from it."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -8,9 +7,9 @@ from gossamer.core.topics import ROOT, Hierarchy
 from gossamer.parts.wants import (
     CHAIN_MAX,
     NOTHING,
+    PART_BYTES_MAX,
     WANTS_BYTES_MAX,
     WORD_BYTES,
-    WORDS_MAX,
     Wants,
     chain_of,
     word_of,
@@ -122,20 +121,8 @@ def test_seventy_topics_take_eight_bytes_each_and_a_common_prefix_is_written_onc
     assert len(nested.packed) == 70 * (2 + WORD_BYTES) + 3 * WORD_BYTES
 
 
-@pytest.mark.parametrize("depth", [1, 8, 100])
-def test_who_has_more_topics_than_can_be_told_tells_the_first_of_them(depth: int) -> None:
-    above = "".join(f".{i}" for i in range(depth - 1))
-    topics = [f"{above}.t{i}" for i in range(2 * min(WANTS_BYTES_MAX // 8, WORDS_MAX // depth))]
-    told = Wants.of(topics, PLAIN, same)
-    assert len(told.packed) <= WANTS_BYTES_MAX
-    assert Wants.read(told.packed) == told
-    held = len(told)
-    assert held >= 0.48 * len(topics)
-    assert told == wants(*topics[:held])
-
-
 def test_chains_that_would_unpack_to_more_than_may_be_held_are_refused() -> None:
-    deep = [(*range(CHAIN_MAX - 1), i) for i in range(1000, 2000)]
+    deep = [(*range(CHAIN_MAX - 1), i) for i in range(1000, 3000)]
     assert len(Wants(deep).packed) < WANTS_BYTES_MAX
     assert Wants.read(Wants(deep).packed) is None
 
@@ -149,3 +136,38 @@ def test_words_of_different_topics_differ() -> None:
     assert len({word_of(f".t{i}") for i in range(10_000)}) == 10_000
     assert Wants([(1,)]) != Wants([(2,)])
     assert len({Wants([(1,)]), Wants([(1,)]), Wants([(2,)])}) == 2
+
+
+# Of many, those that matter
+
+
+def test_of_few_all_are_told_and_of_many_those_at_or_below_the_topic_in_question() -> None:
+    few = wants(".a", ".b.c", ".d")
+    assert few.about(word_of(".b")) is few
+    assert few.for_one(wants(".x")) is few
+    many = wants(".b", ".b.c", *(f".t{i}" for i in range(1000)))
+    assert many.about(word_of(".b")) == wants(".b", ".b.c")
+    assert many.about(word_of(".t7")) == wants(".t7")
+    assert many.about(word_of(".strange")) == NOTHING
+
+
+def test_what_is_told_for_another_are_the_topics_that_both_are_concerned_with() -> None:
+    many = wants(".a", ".b.c", ".b.d.e", *(f".t{i}" for i in range(1000)))
+    assert many.for_one(wants(".b", ".a.x", ".t7")) == wants(".a", ".b.c", ".b.d.e", ".t7")
+    assert many.for_one(wants(".b.c.d")) == wants(".b.c")
+    everything = wants(ROOT, *(f".t{i}" for i in range(1000)))
+    assert everything.for_one(wants(".x")) == wants(ROOT)
+
+
+@given(st.lists(TOPICS, max_size=8))
+def test_a_part_touches_another_if_the_whole_does(topics: list[str]) -> None:
+    many, other = wants(".a.b", ".b", *(f".c.a.t{i}" for i in range(200))), wants(*topics)
+    assert many.for_one(other).touches(other) == many.touches(other)
+
+
+def test_a_part_is_short_however_much_there_is_below_a_topic() -> None:
+    many = wants(*(f".a.t{i}" for i in range(5000)))
+    for part in (many.about(word_of(".a")), many.for_one(wants(".a"))):
+        assert 1000 < len(part) < 5000
+        assert len(part.packed) <= PART_BYTES_MAX
+        assert {*part.chains} <= {*many.chains}

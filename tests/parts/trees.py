@@ -2,16 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from composing import use
 from gossamer.core.draws import distinct
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Layer
 from gossamer.core.machine import SECOND_US, Effect, Given, Message
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts import tree as part
 from gossamer.parts.seen import Seen
 from gossamer.parts.standing import Stand
-from gossamer.parts.tree import Pace, Tree
+from gossamer.parts.tree import Pace, SpanningTree
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
@@ -37,6 +39,9 @@ class Fixed:
     def __init__(self, near: Sequence[Peer]) -> None:
         self.near = near
 
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        return self.about(topic)
+
     def about(self, topic: Topic) -> Sequence[Peer]:
         return self.near
 
@@ -55,27 +60,36 @@ class Planting(Layer):
 
     relays = False
 
-    def __init__(self, node: Stack, tree: Tree) -> None:
+    def __init__(self, node: Stack, tree: SpanningTree, told: list[Sequence[Peer]] | None = None) -> None:
         super().__init__(node)
-        self.tree = tree
-        node.spread = self
+        self.tree, self.told = tree, told
 
-    def publish(self, event: Event) -> bool:
+    def links_changed(self, topic: Topic) -> None:
+        if self.told is not None:
+            self.told.append(self.tree.links(topic))
+
+    def publish(self, events: Sequence[Event]) -> bool:
+        return False
+
+    def has_place(self, topic: Topic) -> bool:
         return False
 
     def started(self, contacts: Sequence[Peer]) -> None:
         self.tree.plant(TOPIC)
 
 
-def planted(me: Peer, near: Sequence[Peer], seed: int = 1) -> Stack:
+def planted(me: Peer, near: Sequence[Peer], seed: int = 1, told: list[Sequence[Peer]] | None = None) -> Stack:
+    """`told` is told all links of the node whenever they change."""
     node = Stack(me, seed, Hierarchy(), Seen())
-    Planting(node, Tree(node, Fixed(near), PACE, Offer, Part))
-    return node
+    members = Fixed(near)
+    tree = SpanningTree(node, members, PACE, Offer, Part)
+    spread = Planting(node, tree, told)
+    return use(node, tree, spread, members=members, spread=spread)
 
 
-def tree_of(machine: object) -> Tree:
+def tree_of(machine: object) -> SpanningTree:
     assert isinstance(machine, Stack)
-    return next(layer for layer in machine.layers if isinstance(layer, Tree))
+    return next(layer for layer in machine.layers if isinstance(layer, SpanningTree))
 
 
 class NoCircle(Watcher):
@@ -86,7 +100,7 @@ class NoCircle(Watcher):
         self.changes = 0
         self.parents: dict[Peer, Peer | None] = {}
         self.sent_kinds: dict[str, int] = {}
-        world.watchers.append(self)
+        world.watch(self)
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         name = type(message).__name__

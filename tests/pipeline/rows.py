@@ -65,6 +65,7 @@ ONE = Outcome(
     parasites=0,
     rounds_last=4,
     memory=5.5,
+    load_spread=None,
     version="0",
     command="gossamer simulate small.toml --run 0",
 )

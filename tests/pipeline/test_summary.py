@@ -149,7 +149,10 @@ def test_the_events_of_one_run_count_as_one_sample(spark: "SparkSession") -> Non
 
 
 def test_every_metric_a_figure_may_name_is_measured_and_no_other(spark: "SparkSession") -> None:
-    whole = frame(spark, outcome(live=8, reached=6, sent_up=1, arrived_up=1, arrived=10, rounds_last=3, climbs=True))
+    whole = frame(
+        spark,
+        outcome(live=8, reached=6, sent_up=1, arrived_up=1, arrived=10, rounds_last=3, climbs=True, load_spread=1.5),
+    )
     assert {row["metric"] for row in summary.measures_by_community(whole).collect()} == set(BY_COMMUNITY)
     assert {row["metric"] for row in summary.measures_overall(whole).collect()} == set(OVERALL)
 

@@ -132,13 +132,13 @@ def test_a_failing_trial_becomes_a_row_and_is_tried_again(tmp_path: Path, monkey
     assert sweep.work_left({SOURCE: [point]}, tmp_path) == []
 
 
-LAYER = """
-from gossamer.protocols.flood import layer
+NODE = """
+from gossamer.protocols.flood import node
 
 def static_node(setting, me, seed):
     if seed % 2:
         raise ValueError("an odd seed")
-    return layer.static_node(setting, me, seed)
+    return node.static_node(setting, me, seed)
 """
 
 ODD_SPEC = """
@@ -182,7 +182,7 @@ def install_oddly(site: Path) -> None:
     )
     (package / "params.py").write_text(f"from {flood}.params import Params\n")
     (package / "messages.py").write_text(f"from {flood}.messages import Message\n")
-    (package / "layer.py").write_text(LAYER)
+    (package / "node.py").write_text(NODE)
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: oddly\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text("[gossamer.protocols]\noddly = oddly:ODDLY\n")
 

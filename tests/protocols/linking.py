@@ -1,9 +1,10 @@
 """One node with super-topic tables, on a search and members that only do as told."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.draws import distinct
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Fired, Given, Received, Send, SetTimer, Subscribe
@@ -12,7 +13,7 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.protocols.camcast.links import Check, Keep, Links
 from gossamer.protocols.camcast.messages import Alive
-from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.table import Table
 
 
@@ -20,11 +21,9 @@ class Finding:
     """A search that only remembers what it was asked."""
 
     def __init__(self) -> None:
-        self.knows: list[tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]] = []
-        self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
         self.asked: list[list[Topic]] = []
 
-    def ask(self, wanted: Sequence[Topic]) -> None:
+    def ask(self, wanted: Sequence[Topic], joining: bool = False) -> None:
         self.asked.append([*wanted])
 
 
@@ -58,7 +57,9 @@ class One:
         self.params = Params(small=100, **{"rotation": 0.0, "probes": 1, **changes})  # type: ignore[arg-type]
         self.node = Stack(1, 1, hierarchy or Hierarchy(), Seen())
         self.search = Finding()
-        self.links = Links(self.node, Fixed([2, 3, 4, 5]), self.search, lambda topic: self.params)
+        members = Fixed([2, 3, 4, 5])
+        self.links = Links(self.node, members, self.search, Settings(lambda topic: self.params))
+        use(self.node, self.links, members=members, contacts=self.search, links=self.links)
         self.now_us = 0
         self.timers: list[SetTimer] = []
         self.take(Subscribe(topic))
@@ -79,18 +80,17 @@ class One:
 
     def found(self, topic: Topic, *peers: Peer) -> None:
         """The search names these, and they say that they are there."""
-        for hearer in self.search.found:
-            hearer(topic, peers)
+        self.node.tell(lambda layer: layer.contacts_found(topic, peers))
         self.timers += [effect for effect in self.node.out.take() if type(effect) is SetTimer]
-        for tables in self.links.by_topic.values():
-            for table in tables.values():
+        for frontier in [*self.links.frontiers.values()]:
+            for table in [*frontier.tables.values()]:
                 if table.checking:
-                    for peer in table.entries:
+                    for peer in [*table.entries]:
                         self.hear(peer, Alive(table.nonce))
                     self.fire(Check)
 
     def table(self, above: Topic = ".a.b") -> Table:
-        return self.links.by_topic[self.topic][above]
+        return self.links.frontiers[self.topic].tables[above]
 
     def checked(self, *alive: Peer) -> list[Effect]:
         """One round of CHECK in which these answer."""

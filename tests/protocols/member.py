@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from gossamer.core.machine import SECOND_US, Effect, Fired, Given, Received, Send, SetTimer, Subscribe
 from gossamer.core.stack import Stack
-from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Forward
 from gossamer.protocols.scamp.params import Params
-from protocols.dynamics import layer
+from protocols.towns import layer
 
 LEASE = 60 * SECOND_US
 
@@ -17,7 +17,7 @@ class One:
     """A member of ".", with the steps it takes."""
 
     def __init__(self, *held: int, params: Params | None = None) -> None:
-        self.node: Stack = dynamic_node(1, seed=1, scamp=params)
+        self.node: Stack = camcast_node(1, seed=1, scamp=params)
         self.scamp = layer(self.node, Scamp)
         self.now_us = 0
         self.timers: list[SetTimer] = []

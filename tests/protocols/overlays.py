@@ -6,7 +6,9 @@ from typing import Any
 
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Layer
 from gossamer.core.machine import (
     SECOND_US,
     Effect,
@@ -19,7 +21,7 @@ from gossamer.core.machine import (
     Subscribe,
     Unsubscribe,
 )
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.wants import Wants
@@ -100,6 +102,7 @@ class One:
         self.view = Told(homes)
         self.overlay = Spidercast(self.node, self.view, self.params)
         self.hearing = Hearing(self.node)
+        use(self.node, self.overlay, self.hearing, members=self.overlay)
         self.now_us = 0
         self.timers: list[SetTimer] = []
         for topic in topics:
@@ -192,7 +195,7 @@ class Village:
     def make(self, seed: int, peer: Peer) -> Stack:
         node = Stack(peer, seed, self.hierarchy, Seen())
         self.overlays[peer] = Spidercast(node, self.view(peer, self), self.params)
-        return node
+        return use(node, self.overlays[peer], members=self.overlays[peer])
 
     def start(self, peer: Peer, *topics: Topic) -> None:
         self.world.start(peer)

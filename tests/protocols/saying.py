@@ -27,6 +27,8 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
             return st.sampled_from(TOPICS)  # a topic, or a spelling of one
         if plain is int:
             return st.integers(meta.ge, min(meta.le, 60)) | st.integers(meta.ge, meta.le)
+        if plain is float:
+            return st.floats(meta.ge, meta.le)
         return anything(plain)
     if origin in (typing.Union, types.UnionType):
         return reduce(st.SearchStrategy.__or__, map(anything, inside))

@@ -173,7 +173,7 @@ def test_events_under_way_together_do_not_disturb_each_other(name: str, hierarch
         world = settle(hierarchy, case, "none")
         publications = [Publication(home, sequence) for home in range(len(world.communities)) for sequence in range(2)]
         who = Who()
-        network = Network(seed, sim.SCRAMBLED, Independent(sim.Layout(world, protocol.climbs).arrives))
+        network = Network(seed, sim.SCRAMBLED, Independent(sim.Layout(world, protocol.climbs).arrives), by_event=True)
         machines = World(lambda me, w=world, s=seed: protocol.static_node(w, me, s), network, [who])  # type: ignore[misc]
         for community in world.communities:
             for peer in community.members:
@@ -241,7 +241,8 @@ def test_a_spread_of_more_rounds_than_a_kernel_can_count_is_refused_not_cut_shor
 
 @pytest.mark.parametrize("drifts", ["PICK", "ELECT", "CLIMB", "LINKS"])
 def test_a_machine_that_draws_anything_else_would_be_noticed(drifts: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(f"gossamer.protocols.camcast.layer.{drifts}", 30)
+    where = "node" if drifts == "LINKS" else "layer"
+    monkeypatch.setattr(f"gossamer.protocols.camcast.{where}.{drifts}", 30)
     case = Case(Camcast(fanout_extra=0.0), [(0.9, 0.9)], Publication(2))
     with pytest.raises(AssertionError):
         compare(CATALOGUE["camcast"], setting(SMALL["chain of three"], case.params, case.network), case, range(20))

@@ -8,37 +8,33 @@ from msgspec import Struct
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Received, Started, Subscribe
+from gossamer.core.messages import Said
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
-from gossamer.protocols.assemble import (
-    DISPATCH_MESSAGES,
-    DYNAMIC_MESSAGES,
-    HPMCAST_MESSAGES,
-    MEMBERS_ONLY,
-    SPIDERCAST_MESSAGES,
-    dynamic_node,
-    hpmcast_node,
-)
-from gossamer.protocols.camcast.messages import Alive, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols import CATALOGUE
+from gossamer.protocols.camcast.messages import Alive, Away, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
 from gossamer.protocols.flood import messages as flood
 from gossamer.protocols.hpmcast import messages as hpmcast
+from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.interests import messages as interests
-from gossamer.protocols.naming import claims, introduces, meaning, wanting
-from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Lost, Place, Want
+from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Listed, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.protocols.spidercast import messages as spidercast
-from protocols.dynamics import layer
 from protocols.member import LEASE, One
+from protocols.towns import layer
 
 SENDER: Peer = 7
 EVENT = Event(EventId(9, 0, 1), ".d")
-ROW = hpmcast.Row((0,), 5, 1, (hpmcast.Seat((0, 1), 4), hpmcast.Seat((0, 2), 5)), (Pattern(".d"),), 2)
+ROW = hpmcast.SubsystemRow((0,), 5, 1, (hpmcast.Seat((0, 1), 4), hpmcast.Seat((0, 2), 5)), (Pattern(".d"),), 2)
+
+NODE = camcast_node(1, 1)
 
 # a message · what it claims when SENDER says it · whom it names
-SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
+SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Join(".d", SENDER, 1, 3, LEASE), ((".d", SENDER),), (SENDER,)),
     (Join(".d", 5, 1, 3, LEASE), ((".d", 5), (".d", SENDER)), (5,)),
     (Accept(".d", 1), ((".d", SENDER),), ()),
@@ -52,11 +48,13 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Carry(Carried(EVENT)), (), (9,)),
     (Probe(1, ".d"), (), ()),
     (Alive(1), (), ()),
-    (NewProcess(".", ".d", ".", 2), (), ()),
-    (Contacts(".d", ".", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
+    (Away(".d"), (), ()),
+    (NewProcess(".", ".d", 2), (), ()),
+    (Contacts(".d", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
     (ReqContact(5, 1, (".d",), 3), (), (5,)),
     (AnsContact(".d", (4, 5)), (), (4, 5)),
     (Digest(Pattern(".d"), (EVENT.id,), 5, 1), (), (5,)),
+    (Listed(".d", (EVENT.id,)), (), ()),
     (Want(Pattern(".d"), (EVENT.id,)), ((".d", SENDER),), ()),
     (Lost(Pattern(".d"), (Place(9, 0, 1),), 5, 1), ((".d", 5),), (5,)),
     (
@@ -76,9 +74,9 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     ),
     (Told(1, 1), (), ()),
     (Route(Carried(EVENT, 1, (9, 4))), (), (9,)),
-    (interests.Digest((interests.Mark(SENDER, 1, 0), interests.Mark(5, 1, 0)), True), (), (SENDER, 5)),
-    (interests.Ask((5,)), (), ()),
-    (interests.Tell((interests.Entry(interests.Mark(5, 1, 0), b""),)), (), (5,)),
+    (interests.NodesDigest((interests.Mark(SENDER, 1, 0), interests.Mark(5, 1, 0)), True), (), (SENDER, 5)),
+    (interests.AskWants((5,)), (), ()),
+    (interests.TellWants((interests.Entry(interests.Mark(5, 1, 0), b""),)), (), (5,)),
     (interests.Gone(), (), ()),
     (spidercast.Connect(0, 1, 1, b""), (), ()),
     (spidercast.ConnectOk(0, 1, 1, b""), (), ()),
@@ -96,45 +94,44 @@ SAID: list[tuple[Struct, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (flood.Prune(".d"), ((".d", SENDER),), ()),
     (flood.Near(".d"), ((".d", SENDER),), ()),
     (flood.Part(".d"), (), ()),
-    (hpmcast.Gossip(Carried(EVENT), 1, 1.0, 0), (), (9,)),
-    (hpmcast.Digest((0, 1), (hpmcast.Mark((0,), 5, 1),), True, True), (), ()),
-    (hpmcast.Tell((ROW,)), (), (5, 4)),
-    (hpmcast.Join(ROW, 0), (), (5, 4)),
-    (hpmcast.Ping(), (), ()),
-    (hpmcast.Pong(), (), ()),
+    (hpmcast.LevelGossip(Carried(EVENT), 1, 1.0, 0), (), (9,)),
+    (hpmcast.RowDigest((0, 1), (hpmcast.RowMark((0,), 5, 1),), True, True), ((".", SENDER),), ()),
+    (hpmcast.LaterRows((ROW,)), ((".", SENDER),), (5, 4)),
+    (hpmcast.PlaceRequest(ROW, 0), ((".", SENDER),), (5, 4)),
+    (hpmcast.Ping(), ((".", SENDER),), ()),
+    (hpmcast.Pong(), ((".", SENDER),), ()),
 ]
 
 
 def test_every_message_is_judged_here() -> None:
-    spoken = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES, *HPMCAST_MESSAGES}
+    spoken = {kind for name in ("camcast", "dispatch", "spidercast", "hpmcast") for kind in CATALOGUE[name].spoken}
     assert {type(message) for message, _, _ in SAID} == spoken
 
 
 @pytest.mark.parametrize(("message", "claimed", "named"), SAID, ids=lambda each: type(each).__name__)
-def test_what_a_message_claims_and_whom_it_names(message: Struct, claimed: Any, named: Any) -> None:
-    assert claims(message, SENDER) == claimed
-    assert introduces(message) == named
+def test_what_a_message_claims_and_whom_it_names(message: Said, claimed: Any, named: Any) -> None:
+    assert message.claims(SENDER, NODE) == claimed
+    assert message.names() == named
 
 
 def test_what_only_members_say_claims_that_its_sender_is_one() -> None:
     for message, _, _ in SAID:
-        if type(message) in MEMBERS_ONLY:
-            assert SENDER in [peer for _, peer in claims(message, SENDER)], message
+        if message.members_only:
+            assert SENDER in [peer for _, peer in message.claims(SENDER, NODE)], message
 
 
 def test_who_takes_part_in_a_hierarchy_claims_to_read_all_of_the_community() -> None:
-    read = wanting(hpmcast_node(1, 1, (0, 1), (2, 2)), ".all")
-    about = {type(message) for message, _, _ in SAID if [*read(message)] == [".all"]}
-    assert about == {*get_args(hpmcast.Message)} - {hpmcast.Gossip}
+    node = hpmcast_node(1, 1, (0, 1), (2, 2), community=".all")
+    about = {type(message) for message, _, _ in SAID if node.claims(message, SENDER) == ((".all", SENDER),)}
+    assert about == {*get_args(hpmcast.Message)} - {hpmcast.LevelGossip}
 
 
 def test_an_answer_claims_members_of_the_topic_this_node_asked_for_and_of_no_other() -> None:
-    node = dynamic_node(1, 1, spell=lambda topic: f"hash of {topic}")
+    node = camcast_node(1, 1, spell=lambda topic: f"hash of {topic}")
     node.step(Started((2,)), 0)
     node.step(Subscribe(".d"), 0)
-    meant = meaning(node)
-    assert claims(AnsContact("hash of .d", (4, 5)), SENDER, meant) == ((".d", 4), (".d", 5))
-    assert claims(AnsContact("hash of .x", (4, 5)), SENDER, meant) == ()
+    assert node.claims(AnsContact("hash of .d", (4, 5)), SENDER) == ((".d", 4), (".d", 5))
+    assert node.claims(AnsContact("hash of .x", (4, 5)), SENDER) == ()
 
 
 @pytest.mark.parametrize("message", [message for message, claimed, _ in SAID if not claimed], ids=str)

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Layer
 from gossamer.core.machine import (
     Deliver,
     Effect,
@@ -30,21 +31,15 @@ from gossamer.core.machine import (
     Subscribe,
 )
 from gossamer.core.setting import Community
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
-from gossamer.protocols.assemble import (
-    DISPATCH_MESSAGES,
-    DYNAMIC_MESSAGES,
-    HPMCAST_MESSAGES,
-    SPIDERCAST_MESSAGES,
-    dispatch_node,
-    dynamic_node,
-    hpmcast_node,
-    spidercast_node,
-)
+from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.dispatch.node import dispatch_node
+from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.protocols.spidercast.node import spidercast_node
 from gossamer.wire.codec import Codec
 from protocols.hierarchies import SMALL, setting
 from protocols.saying import ME, PEERS, TOPICS, any_of
@@ -352,7 +347,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
 
 @pytest.mark.parametrize("name", EVERY)
 def test_every_message_is_heard_by_some_node(name: str) -> None:
-    heard = {*DYNAMIC_MESSAGES, *DISPATCH_MESSAGES, *SPIDERCAST_MESSAGES, *HPMCAST_MESSAGES}
+    heard = {kind for each in ("camcast", "dispatch", "spidercast", "hpmcast") for kind in CATALOGUE[each].spoken}
     if CATALOGUE[name].role == "spread":
         heard |= static_node(name).hearers.keys()
     assert set(CATALOGUE[name].messages) <= heard
@@ -388,32 +383,32 @@ def hears_anything(node: Stack, codec: Codec, heard: list[tuple[Peer, Struct]], 
 
 
 @SHOWN
-@given(st.lists(st.tuples(PEERS, any_of(DYNAMIC_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+@given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["camcast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    node = dynamic_node(ME, 1, recovery=RecoveryParams.live())
-    hears_anything(node, Codec(DYNAMIC_MESSAGES), heard, subscribed)
+    node = camcast_node(ME, 1, recovery=RecoveryParams.live())
+    hears_anything(node, Codec(CATALOGUE["camcast"].spoken), heard, subscribed)
 
 
 @SHOWN
-@given(st.lists(st.tuples(PEERS, any_of(DISPATCH_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+@given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["dispatch"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     node = dispatch_node(ME, 1, recovery=RecoveryParams.live())
-    hears_anything(node, Codec(DISPATCH_MESSAGES), heard, subscribed)
+    hears_anything(node, Codec(CATALOGUE["dispatch"].spoken), heard, subscribed)
 
 
 @SHOWN
-@given(st.lists(st.tuples(PEERS, any_of(SPIDERCAST_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+@given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["spidercast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     node = spidercast_node(ME, 1, recovery=RecoveryParams.live())
-    hears_anything(node, Codec(SPIDERCAST_MESSAGES), heard, subscribed)
+    hears_anything(node, Codec(CATALOGUE["spidercast"].spoken), heard, subscribed)
 
 
 @SHOWN
-@given(st.lists(st.tuples(PEERS, any_of(HPMCAST_MESSAGES)), max_size=30), st.sampled_from(TOPICS))
+@given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["hpmcast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_participant_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     recovery = RecoveryParams(method="exchange", answers_per_s=1000)
     node = hpmcast_node(ME, 1, (1, 1), (8, 8), recovery=recovery)
-    hears_anything(node, Codec(HPMCAST_MESSAGES), heard, subscribed)
+    hears_anything(node, Codec(CATALOGUE["hpmcast"].spoken), heard, subscribed)
 
 
 @pytest.mark.parametrize("name", SPREADS)

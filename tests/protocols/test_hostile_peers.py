@@ -24,22 +24,23 @@ from gossamer.core.machine import (
     Subscribe,
     Unsubscribe,
 )
-from gossamer.core.stack import PENDING_MAX
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
-from gossamer.protocols.camcast.handover import OUTLETS_MAX, Handover
+from gossamer.core.publications import PENDING_MAX
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.links import Links
+from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.camcast.outside import OUTLETS_MAX, HandToMembers
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.table import Table
-from gossamer.protocols.scamp.keeping import COPIES_MAX, FORWARDS_BURST, JOINS_BURST, Keeping
+from gossamer.protocols.scamp.keeping import COPIES_MAX, FORWARDS_BURST, JOINS_BURST, REJOINS_BURST, Keeping
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Beat, Forward, Here, Join, Marks
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.layer import REQUESTS_BURST, SOUGHT_MAX, Search
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.protocols.search.params import Params as SearchParams
-from protocols.dynamics import CODEC, layer
 from protocols.member import LEASE
 from protocols.saying import ME, PEERS, TOPICS, any_of
+from protocols.towns import CODEC, layer
 from protocols.victims import Victim
 
 CAMCAST = Params(small=16, links=2, targets=2.0, links_low=1)
@@ -53,27 +54,30 @@ class Member(Victim):
     """A node with tight bounds."""
 
     def __init__(self, *subscribed: str, scamp: ScampParams = SCAMP) -> None:
-        node = dynamic_node(ME, 1, params=CAMCAST, scamp=scamp, search=SEARCH)
+        node = camcast_node(ME, 1, params=CAMCAST, scamp=scamp, search=SEARCH)
         super().__init__(node, CODEC, Started((1, 2, 3)), *map(Subscribe, subscribed))
 
     def check(self) -> None:
         """Every bound of every table."""
         mine = self.node.interest.mine()
         scamp, links = layer(self.node, Scamp), layer(self.node, Links)
-        search, handover = layer(self.node, Search), layer(self.node, Handover)
+        search, handover = layer(self.node, Search), layer(self.node, HandToMembers)
         assert {*scamp.views} == {*mine}
         for view in scamp.views.values():
             assert max(len(view.held), len(view.holders)) <= SCAMP.view_max
             assert ME not in {**view.held, **view.holders}
             assert view.unanswered.asks.keys() <= view.held.keys()
             assert len(view.named) <= SCAMP.view_max + 64
-        assert len(handover.outlets) <= OUTLETS_MAX
-        assert links.by_topic.keys() == {*mine, *handover.outlets}
-        for tables in links.by_topic.values():
-            for table in tables.values():
-                assert len(table.entries) == len({*table.entries}) <= CAMCAST.links
+        assert len(handover.outlets) <= OUTLETS_MAX + len(self.node.publications.by_topic)
+        assert links.frontiers.keys() == {*mine, *handover.outlets}
+        assert len(links.finding.nonces) <= sum(len(frontier.tables) for frontier in links.frontiers.values())
+        for frontier in links.frontiers.values():
+            assert (frontier.search is not None) == bool(frontier.open())
+            assert frontier.tables.keys() <= {*frontier.above}
+            for table in frontier.tables.values():
+                assert 0 < len(table.entries) == len({*table.entries}) <= CAMCAST.links
                 assert ME not in table.entries
-                assert {*table.failed, *table.confirmed} <= {*table.entries}
+                assert table.confirmed.keys() <= {*table.entries}
                 assert len(table.unanswered.asks) <= 200
         assert len(search.acquaintances) <= SEARCH.acquaintances
         assert max(len(search.seeds), len(search.lost)) <= SEARCH.remembered
@@ -86,7 +90,7 @@ class Member(Victim):
 
 
 EVENT_IDS = st.builds(EventId, st.integers(0, 9), st.integers(0, 2), st.integers(0, 9))
-HEARD = st.builds(Received, PEERS, any_of(DYNAMIC_MESSAGES))
+HEARD = st.builds(Received, PEERS, any_of(CATALOGUE["camcast"].spoken))
 GIVENS: st.SearchStrategy[Given] = st.one_of(
     HEARD,
     HEARD,
@@ -143,7 +147,7 @@ def refused(effects: Iterable[Effect]) -> bool:
     ("flood", "burst"),
     [
         (lambda number: ReqContact(77, number, (".nobody",), 4), REQUESTS_BURST),
-        (lambda number: Join(".", 77, number, 0, LEASE), JOINS_BURST),
+        (lambda number: Join(".", 77, number, 0, LEASE), REJOINS_BURST),
         (lambda number: Forward(".", 77, number, 5, LEASE), FORWARDS_BURST),
     ],
     ids=["requests", "joins", "copies"],
@@ -162,6 +166,19 @@ def test_who_asks_too_often_is_refused_in_a_note_and_others_are_not(flood: objec
     assert not refused(victim.hear(2, flood(10**6)))  # type: ignore[operator]
 
 
+@pytest.mark.parametrize("copies", [4, 64])
+def test_who_joins_many_communities_is_refused_once_it_caused_too_many_copies(copies: int) -> None:
+    topics = [f".t{number}" for number in range(JOINS_BURST // copies // 10 + 1)]
+    victim = Member(*topics)
+    for topic in topics:
+        for peer in (2, 3):
+            victim.hear(peer, Forward(topic, peer, 1, 1, LEASE))
+    joins = [Join(topic, 77, number, 0, LEASE, copies) for number in range(10) for topic in topics]
+    answers = [victim.hear(77, join) for join in joins]
+    assert not any(map(refused, answers[: JOINS_BURST // copies]))
+    assert all(map(refused, answers[JOINS_BURST // copies :]))
+
+
 def test_one_that_makes_up_names_is_refused_all_the_same() -> None:
     victim = Member(".")
     answers = [victim.hear(66, ReqContact(1000 + number, number, (".nobody",), 4)) for number in range(1000)]
@@ -169,7 +186,7 @@ def test_one_that_makes_up_names_is_refused_all_the_same() -> None:
 
 
 def test_a_join_makes_no_more_copies_than_a_million_members_would_need() -> None:
-    node = dynamic_node(ME, 1)
+    node = camcast_node(ME, 1)
     node.step(Subscribe("."), 0)
     for peer in range(100, 350):
         node.step(Received(peer, Forward(".", peer, 1, 1, LEASE)), 0)
@@ -239,11 +256,11 @@ def test_an_owner_that_was_there_first_makes_room_within_a_lease_and_five_beats(
 def test_a_table_of_links_has_two_of_one_owner_at_most_where_there_are_others() -> None:
     owners = {**dict.fromkeys(CROWD, ATTACKER), 1: 0, 2: 0}
     table = Table(".")
-    table.merge(".", [1, 2], 4, owners)
-    table.merge(".", CROWD, 4, owners)
+    table.merge([1, 2], 4, owners)
+    table.merge(CROWD, 4, owners)
     assert table.entries == [1, 2, *CROWD[:2]]
     first = Table(".")
-    first.merge(".", CROWD, 4, owners)
+    first.merge(CROWD, 4, owners)
     assert first.entries == [*CROWD[:4]]
-    first.merge(".", [1, 2, 3], 4, owners)
+    first.merge([1, 2, 3], 4, owners)
     assert {*first.entries} == {1, 2, *CROWD[2:4]}

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
+from composing import use
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import (
@@ -34,6 +35,7 @@ from gossamer.parts.tagging import Tagger
 from gossamer.protocols.camcast.layer import Camcast, FixedLinks
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.camcast.params import Settings
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.messages import Again
 from gossamer.protocols.recovery.params import Eviction, Params
@@ -47,8 +49,10 @@ COMMUNITIES = {".a": range(20), ".a.b": range(30), ".c": range(10)}
 
 def node(wishes: Sequence[Given], small: int, eviction: Eviction) -> Stack:
     made = Stack(ME, 7, Hierarchy(), Seen())
-    camcast = Camcast(made, Static(made, COMMUNITIES), FixedLinks([[50, 51]]), lambda topic: CamcastParams(small=small))
-    Recovery(made, camcast, lambda topic: replace(Params.live(), eviction=eviction, cache=60))
+    members, links = Static(made, COMMUNITIES), FixedLinks([[50, 51]])
+    camcast = Camcast(made, members, links, Settings(CamcastParams(small=small)))
+    recover = Recovery(made, camcast, lambda topic: replace(Params.live(), eviction=eviction, cache=60))
+    use(made, camcast, recover, members=members, links=links, spread=camcast, recover=recover)
     for step in (Started(), *wishes):
         made.step(step, 0)
     return made
@@ -62,7 +66,7 @@ def history(topics: Sequence[str], climbs: Sequence[float | None], lives: int) -
         life = number * lives // len(topics)
         if events and life != events[-1].id.incarnation:
             tagger = Tagger()
-        tags = tagger.tags([Pattern(each).signature for each in (topic, *Hierarchy().ancestors(topic))])
+        tags = tagger.tags([Pattern(each).signature for each in (topic, *Hierarchy().ancestors(topic))], 0)
         attributes = {"n": number % 3}
         events.append(Event(EventId(PUBLISHER, life, number), topic, b"x" * number, attributes, climb, 0, 0, tags))
     return events
@@ -108,17 +112,23 @@ def by_event(effects: Sequence[Effect]) -> list[Effect]:
             apart += [Send(effect.peers, Carry(one)) for one in effect.message.carried.each()]
         else:
             apart.append(effect)
-    return sorted(apart, key=lambda effect: (not isinstance(effect, Deliver), type(effect).__name__))
+
+    def kind(effect: Effect) -> tuple[bool, str, str]:
+        about = effect.message if isinstance(effect, Send) else effect.timer if isinstance(effect, SetTimer) else ""
+        said = type(about).__name__
+        return not isinstance(effect, Deliver), type(effect).__name__, said
+
+    return sorted(apart, key=kind)
 
 
 def state(made: Stack, events: Sequence[Event]) -> object:
     recovery = made.recover
     assert isinstance(recovery, Recovery)
-    noticing, holding = recovery.noticing, recovery.holding
+    streams, holding = recovery.streams, recovery.holding
     return (
-        {who: (source.highest, source.route) for who, source in noticing.sources.items()},
-        noticing.lost.noticed_us,
-        noticing.gaps,
+        {who: (source.highest, source.route) for who, source in streams.sources.items()},
+        streams.lost.noticed_us,
+        streams.gaps,
         [made.knows(event.id) for event in events],
         [holding.get(event.id) for event in events],
         [

@@ -7,7 +7,8 @@ from gossamer.core.machine import PeerDown
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.search.layer import Search
-from protocols.dynamics import Town, components, layer, readers
+from gossamer.sim.town import Town
+from protocols.towns import camcast, components, layer, links, scamp
 
 SIZES: dict[Topic, int] = {".": 3, ".d": 7, ".d.g": 20}
 HOMES: dict[Peer, Topic] = dict(enumerate(topic for topic, size in SIZES.items() for _ in range(size)))
@@ -16,22 +17,12 @@ TOGETHER_S = 120
 
 
 def started(seed: int, loss: float = 0.0, seeds: list[Peer] | None = None) -> Town:
-    town = Town(seed, params=Params.live(), loss=loss)
+    town = camcast(seed, params=Params.live(), loss=loss)
     for peer, topic in HOMES.items():
         town.start(peer, topic, contacts=[each for each in seeds if each < peer] if seeds else None)
         town.run(0.1)
     town.run(20)
     return town
-
-
-def cut(town: Town, *islands: list[Peer]) -> None:
-    """The network falls apart; every transport notices and gives up whom it cannot reach."""
-    town.network.split(*islands)
-    for here in islands:
-        for peer in here:
-            for other in town.world.up:
-                if other not in here:
-                    town.world.give(peer, PeerDown(other))
 
 
 def forget(town: Town, islands: tuple[list[Peer], ...]) -> None:
@@ -44,7 +35,7 @@ def forget(town: Town, islands: tuple[list[Peer], ...]) -> None:
 
 
 def apart(town: Town) -> list[Topic]:
-    return [topic for topic in SIZES if components({p: town.scamp(p).about(topic) for p in town.members(topic)}) > 1]
+    return [topic for topic in SIZES if components({p: scamp(town, p).about(topic) for p in town.members(topic)}) > 1]
 
 
 def check_one_again(town: Town) -> None:
@@ -53,17 +44,16 @@ def check_one_again(town: Town) -> None:
         topic = HOMES[publisher]
         event = town.publish(publisher, topic)
         town.run(2)
-        assert town.missing(event, readers(town, topic)) == []
-    assert town.watch.parasites == town.watch.twice == []
+        assert town.missing(event) == []
 
 
 def test_a_minute_apart_in_three_islands_is_mended_within_two() -> None:
     town = started(1)
     islands = [[peer for peer in HOMES if peer % 3 == island] for island in range(3)]
-    cut(town, *islands)
+    town.split(*islands, noticed=True)
     town.run(60)
     assert apart(town)
-    town.network.heal()
+    town.heal()
     town.run(TOGETHER_S)
     check_one_again(town)
 
@@ -72,15 +62,15 @@ def check_islands(apart_s: float, forgotten: bool) -> None:
     """Fifteen and fifteen, with members of every topic on both sides: nobody ever feels alone."""
     town = started(3, seeds=[0, 1, 11, 12])
     islands = ([peer for peer in HOMES if peer % 2], [peer for peer in HOMES if not peer % 2])
-    cut(town, *islands)
+    town.split(*islands, noticed=True)
     town.run(apart_s)
     if forgotten:
         forget(town, islands)
     for here in islands:
         event = town.publish(here[-1], ".d.g")
         town.run(2)
-        assert {*town.watch.delivered[event]} == {*here}  # everybody of this island reads .d.g, and it is well
-    town.network.heal()
+        assert {*town.delivered(event)} == {*here}  # everybody of this island reads .d.g, and it is well
+    town.heal()
     town.run(TOGETHER_S)
     check_one_again(town)
 
@@ -99,10 +89,10 @@ def test_an_island_without_anybody_above_finds_its_way_up_again() -> None:
     """Nobody above is reachable for two minutes; links are looked for ever more rarely."""
     town = started(4)
     below = [peer for peer in HOMES if HOMES[peer] == ".d.g"]
-    cut(town, below, [peer for peer in HOMES if peer not in below])
+    town.split(below, [peer for peer in HOMES if peer not in below], noticed=True)
     town.run(120)
-    assert not any(table for peer in below for table in town.links(peer).tables(".d.g"))
-    town.network.heal()
+    assert not any(table for peer in below for table in links(town, peer).tables(".d.g"))
+    town.heal()
     town.run(TOGETHER_S)
     check_one_again(town)
 
@@ -110,21 +100,21 @@ def test_an_island_without_anybody_above_finds_its_way_up_again() -> None:
 def test_islands_become_one_on_a_network_that_loses_a_tenth() -> None:
     town = started(5, loss=0.1)
     islands = ([peer for peer in HOMES if peer % 2], [peer for peer in HOMES if not peer % 2])
-    cut(town, *islands)
+    town.split(*islands, noticed=True)
     town.run(30)
-    town.network.heal()
+    town.heal()
     town.run(TOGETHER_S)
     assert apart(town) == []
 
 
 def test_a_node_whose_seeds_were_all_away_at_first_joins_when_one_is_back() -> None:
-    town = Town(6, params=Params.live())
+    town = camcast(6, params=Params.live())
     town.start(0, ".d")
-    town.network.split([0], [1])
+    town.split([0], [1])
     town.start(1, ".d", contacts=[0])
     town.world.give(1, PeerDown(0))
     town.run(600)
-    assert town.scamp(1).about(".d") == []
-    town.network.heal()
+    assert scamp(town, 1).about(".d") == []
+    town.heal()
     town.run(30)
-    assert town.scamp(1).about(".d") == [0]
+    assert scamp(town, 1).about(".d") == [0]

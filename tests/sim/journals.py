@@ -9,13 +9,14 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
-from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols import CATALOGUE
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
+from gossamer.sim.town import Town
 from gossamer.sim.world import Watcher
 from gossamer.wire.journal import Entry, Head, Settings, digest, encoded, entry, kind_of, opening, record, software
-from protocols.dynamics import Town
 
 PARENTS: dict[Topic, tuple[Topic, ...]] = {".soccer.italy": (".italy",)}
 SETTINGS = Settings(CamcastParams.live(), {".soccer": CamcastParams.camcast()}, ScampParams())
@@ -48,7 +49,7 @@ class Scribe(Watcher):
             return self.spelled.setdefault(me, {}).setdefault(topic, topic[::-1])
 
         order, recovery = Hierarchy(PARENTS), SETTINGS.recovery_of
-        return dynamic_node(me, 9, order, SETTINGS.of, SETTINGS.scamp, spell=spell, recovery=recovery)
+        return camcast_node(me, 9, order, SETTINGS.of, SETTINGS.scamp, spell=spell, recovery=recovery)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         spelled = self.spelled.pop(peer, {})
@@ -59,8 +60,8 @@ class Scribe(Watcher):
 def lived() -> dict[Peer, list[Entry]]:
     """A dozen simulated seconds of six nodes: they join, publish, one crashes, one leaves."""
     scribe = Scribe()
-    town = Town(9, make=scribe.make, loss=0.02)
-    town.world.watchers.append(scribe)
+    town = Town(scribe.make, CATALOGUE["camcast"].spoken, 9, loss=0.02)
+    town.world.watch(scribe)
     topics: dict[Peer, Topic] = {
         1: ".soccer.italy",
         2: ".soccer.italy",
@@ -77,9 +78,9 @@ def lived() -> dict[Peer, list[Entry]]:
         for _event in range(8):
             town.publish(1 + turn % 2, ".soccer.italy")
         if turn == 3:
-            town.world.crash(3)
+            town.crash(3)
         if turn == 5:
-            town.world.leave(6)
+            town.leave(6)
     return scribe.entries
 
 

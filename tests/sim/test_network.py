@@ -13,6 +13,7 @@ from gossamer.core.draws import LOSS, chance, fold
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.messages import Carrier
 from gossamer.parts.bursts import GilbertElliott
 from gossamer.sim.network import Independent, Latency, Loss, Network
 
@@ -24,10 +25,8 @@ class Plain(Struct, frozen=True):
     """A message that bears no event."""
 
 
-class Bearing(Struct, frozen=True):
-    """One that does."""
-
-    carried: Carried
+class Bearing(Carrier, frozen=True):
+    """Carries an event."""
 
 
 def bearing(sequence: int) -> Bearing:
@@ -137,8 +136,8 @@ def test_loss_may_differ_from_link_to_link_and_from_direction_to_direction() -> 
 
 
 def test_the_fate_of_an_event_on_a_link_is_the_draw_a_kernel_makes_whatever_else_is_sent() -> None:
-    quiet = Network(5, CONSTANT, Independent(lambda sender, target: 0.7))
-    busy = Network(5, CONSTANT, Independent(lambda sender, target: 0.7))
+    quiet = Network(5, CONSTANT, Independent(lambda sender, target: 0.7), by_event=True)
+    busy = Network(5, CONSTANT, Independent(lambda sender, target: 0.7), by_event=True)
     for sequence in range(500):
         busy.transit(8, 9, Plain())
         message = bearing(sequence)
@@ -148,12 +147,20 @@ def test_the_fate_of_an_event_on_a_link_is_the_draw_a_kernel_makes_whatever_else
         assert bool(busy.transit(3, 4, message)) == arrives
 
 
-def test_an_event_sent_again_over_the_same_link_is_drawn_for_again() -> None:
-    network = Network(6, CONSTANT, Independent(lambda sender, target: 0.5))
+@pytest.mark.parametrize("by_event", [False, True])
+def test_an_event_sent_again_over_the_same_link_is_drawn_for_again(by_event: bool) -> None:
+    network = Network(6, CONSTANT, Independent(lambda sender, target: 0.5), by_event=by_event)
     first = [bool(network.transit(1, 2, bearing(sequence))) for sequence in range(2000)]
     again = [bool(network.transit(1, 2, bearing(sequence))) for sequence in range(2000)]
     agreed = fmean(one == other for one, other in zip(first, again, strict=True))
     assert agreed == pytest.approx(0.5, abs=band(0.5, 2000))
+
+
+def test_a_network_that_is_compared_with_no_kernel_remembers_no_event() -> None:
+    network = Network(6, CONSTANT)
+    for sequence in range(100):
+        network.transit(1, 2, bearing(sequence))
+    assert not network.copies
 
 
 def fates(loss: Loss, many: int, sender: Peer = 1, target: Peer = 2) -> list[bool]:
@@ -244,6 +251,16 @@ def test_islands_do_not_hear_each_other_until_the_network_heals() -> None:
     network.heal()
     assert heard(network, 1, 11)
     assert heard(network, 11, 20)
+
+
+def test_a_cut_is_one_way_until_the_network_heals() -> None:
+    network = Network(15, CONSTANT)
+    network.cut([1, 2], [3])
+    assert not heard(network, 1, 3)
+    assert heard(network, 3, 1)
+    assert heard(network, 1, 2)
+    network.heal()
+    assert heard(network, 1, 3)
 
 
 def test_peers_on_no_island_are_with_the_first() -> None:

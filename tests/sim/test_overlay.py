@@ -1,13 +1,15 @@
 """Overlays built by machines, in supersteps."""
 
+from collections.abc import Iterable
+
 import numpy as np
 import pytest
 
 from gossamer.core.draws import ORDER, draw, fold
-from gossamer.protocols.spidercast.messages import Connect, Found
+from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
+from gossamer.protocols.spidercast.messages import Beat, Connect, ConnectOk, Disconnect, Found
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Overlay, OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 from gossamer.sim.overlay import Letter, Stage, build
 
 CASES = {
@@ -62,7 +64,7 @@ def test_every_topic_is_connected_and_covered_as_far_as_there_are_nodes_and_room
     stage = Stage(made, seed)
     overlay = stage.run()
     assert [parts(made, overlay, topic) for topic in range(20)] == [1] * 20
-    for layer in stage.layers:
+    for layer in stage.layers.values():
         for task in layer.links.tasks:
             for need, count in zip(task.needs, task.cover):
                 others = sum(wants.covers(need) for wants in layer.view.entries().values())
@@ -108,7 +110,7 @@ def test_adaptive_nodes_raise_random_coverage_where_greedy_links_are_few() -> No
     stage = Stage(alike, 1)
     overlay = stage.run()
     assert overlay.at_rest
-    coverages = [layer.links.tasks[1].coverage for layer in stage.layers]
+    coverages = [layer.links.tasks[1].coverage for layer in stage.layers.values()]
     assert max(coverages) >= 2
     assert overlay.degree_random.sum() > 0
     different = build(setting("adaptive", 1, topics=40, subscriptions=(8, 8)), 1)
@@ -126,6 +128,41 @@ def test_within_a_phase_senders_are_heard_by_falling_draws_and_tasks_one_after_t
     words = {topic: word for word, topic in stage.topics.items()}
     answers = [Letter(0, 1, Found(0, words[topic], ())) for topic in (9, 2, 5)]
     assert sorted(answers, key=stage.order) == [answers[1], answers[2], answers[0]]
+
+
+class Watched(Stage):
+    """Notes every request to part, and whether the neighbour was asked before and told no higher degree since."""
+
+    def __init__(self, made: OverlaySetting, seed: int) -> None:
+        self.told: dict[tuple[int, ...], int] = {}
+        self.refused: dict[tuple[int, ...], bool] = {}
+        self.repeated: list[bool] = []
+        super().__init__(made, seed)
+
+    def deal(self, letters: Iterable[Letter]) -> list[Letter]:
+        heard = list(letters)
+        for receiver, sender, message in heard:
+            if isinstance(message, ConnectOk):  # a new link, of which nothing was asked
+                self.refused.pop((sender, receiver, message.task), None)
+                self.refused.pop((receiver, sender, message.task), None)
+            elif isinstance(message, Disconnect):
+                self.repeated.append(self.refused.get((sender, receiver, message.task), False))
+                self.refused[sender, receiver, message.task] = True
+            elif isinstance(message, Beat):
+                for number, standing in enumerate((message.greedy, message.random)):
+                    link = (receiver, sender, number)
+                    if standing.degree > self.told.get(link, standing.degree):
+                        self.refused[link] = False
+                    self.told[link] = standing.degree
+        return super().deal(heard)
+
+
+@pytest.mark.parametrize("case", ["coverage", "both tasks", "similarity"])
+def test_nobody_is_asked_to_part_again_who_told_no_higher_degree_since(case: str) -> None:
+    stage = Watched(setting(case, 1), 1)
+    stage.run()
+    assert len(stage.repeated) == stage.counts["disconnect"] > 50
+    assert not any(stage.repeated)
 
 
 def test_a_run_that_does_not_end_says_so() -> None:

@@ -120,6 +120,11 @@ def test_verdicts_are_counted_over_the_page_and_per_section() -> None:
     assert [int(count) for count, _ in counts] == [2, 1, 0, 1, 1, 0, 1, 0, 0]
 
 
+def test_claims_that_are_counted_apart_are_counted_in_their_own_section_only() -> None:
+    shown = page(Section("A", claims=[claim()]), Section("B", claims=[claim("differs")] * 3, apart=True))
+    assert re.findall(r"Verdicts on (\d+) claims", shown) == ["1", "1", "3"]
+
+
 def test_an_unknown_verdict_is_refused_with_the_claim_named() -> None:
     with pytest.raises(ValueError, match=r"reach\.all.*'maybe'"):
         page(Section("S", claims=[claim("maybe")]))

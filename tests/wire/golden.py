@@ -18,8 +18,8 @@ from gossamer.live.control import (
     Revoked,
     Taken,
 )
-from gossamer.protocols.camcast.messages import Alive, Contacts, NewProcess, Probe
-from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Lost, Place, Want
+from gossamer.protocols.camcast.messages import Alive, Away, Contacts, NewProcess, Probe
+from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Listed, Lost, Place, Want
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.wire.frame import Copy, Hello, PackCopy
@@ -30,12 +30,12 @@ HELLO_FRAME = (
     bytes.fromhex("00000023 01 0197 01 01") + b"\xa7default\xa4node" + b"\xc4\x06record" + b"\x07" + b"\xa7camcast"
 )
 
-EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4, (Tag(9, 5),))
+EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"minute": 88}, None, 1_000_000, 4, (Tag(9, 5, 7),))
 HEAD = (
     b"\x97" + b"\x93\x01\x02\x03" + b"\xa2.a" + b"\x81\xa6minute\x58" + b"\xc0" + b"\xce\x00\x0f\x42\x40" + b"\x04"
-    + b"\x91\x92\x09\x05"
+    + b"\x91\x93\x09\x05\x07"
 )  # fmt: skip
-UNSIGNED = b"\x93" + b"\xc4\x1c" + HEAD + b"\xc4\x07payload" + b"\xc0"
+UNSIGNED = b"\x93" + b"\xc4\x1d" + HEAD + b"\xc4\x07payload" + b"\xc0"
 PROOF = Proof(b"k" * 8, b"s" * 64, 2, 1, b"h" * 16)
 SIGNED = (
     UNSIGNED[:-1]
@@ -58,19 +58,19 @@ CONTENT = (
     + b"\xc4\x40" + b"s" * 64
     + b"\x01\x01"
     + b"\xc4\x10" + PACK_PROOF.path
-    + b"\xc4\x28" + IN_PACK
+    + b"\xc4\x29" + IN_PACK
 )  # fmt: skip
 """A pack of one event: the proof, whose path is the top of the tree over the events, then all of them."""
 PACK_COPY = PackCopy(b"m" * 16, 6, "camcast.carry", memoryview(CONTENT), (7,))
 PACKED_PACK_COPY = (
-    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x8c" + CONTENT + b"\x91\x07"
+    b"\x95" + b"\xc4\x10" + b"m" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\xc4\x8d" + CONTENT + b"\x91\x07"
 )
 BYE = b"\x82\xa4type\xa8live.bye\xa3why\xa3why"
 BATCH_FRAME = (
-    bytes.fromhex("00000140 01 02" "95")
+    bytes.fromhex("00000142 01 02" "95")
     + b"\xdd\x00\x00\x00\x01" + b"\xc4\x06record"
     + b"\xdd\x00\x00\x00\x01" + PACKED_COPY
-    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x29" + UNSIGNED
+    + b"\xdd\x00\x00\x00\x01" + b"\xc4\x2a" + UNSIGNED
     + b"\xdd\x00\x00\x00\x01" + BYE
     + b"\xdd\x00\x00\x00\x01" + PACKED_PACK_COPY
 )  # fmt: skip
@@ -82,7 +82,7 @@ PART_FRAMES = (
 MESSAGES: tuple[tuple[Struct, bytes], ...] = (
     (
         ReqContact(1, 2, ("#x",), 4),
-        b"\x85\xa4type\xb2search.req_contact\xa6origin\x01\xa5nonce\x02\xa6wanted\x91\xa2#x\xa3ttl\x04",
+        b"\x86\xa4type\xb2search.req_contact\xa6origin\x01\xa5nonce\x02\xa6wanted\x91\xa2#x\xa3ttl\x04\xa7joining\xc2",
     ),
     (AnsContact("#x", (1,)), b"\x83\xa4type\xb2search.ans_contact\xa5topic\xa2#x\xa5peers\x91\x01"),
     (
@@ -105,18 +105,23 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
     ),
     (Probe(1, ".a"), b"\x83\xa4type\xadcamcast.probe\xa5nonce\x01\xa5topic\xa2.a"),
     (Alive(1, False), b"\x83\xa4type\xadcamcast.alive\xa5nonce\x01\xa4here\xc2"),
+    (Away(".a"), b"\x82\xa4type\xaccamcast.away\xa5topic\xa2.a"),
     (
-        NewProcess(".a", ".b", ".c", 4, True),
-        b"\x86\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5above\xa2.c\xa5count\x04\xa6rotate\xc3",
+        NewProcess(".a", ".b", 4, True),
+        b"\x85\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5count\x04\xa6rotate\xc3",
     ),
     (
-        Contacts(".b", ".c", ".a", (1,), (2,), True),
-        b"\x87\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5above\xa2.c\xa5topic\xa2.a\xa5peers\x91\x01"
+        Contacts(".b", ".a", (1,), (2,), True),
+        b"\x86\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5topic\xa2.a\xa5peers\x91\x01"
         b"\xa6failed\x91\x02\xa6rotate\xc3",
     ),
     (
         Digest(Pattern(".a", "p"), (EventId(1, 2, 3),), 4, 5, (6,)),
         b"\x86\xa4type\xafrecovery.digest\xa7pattern\x92\xa2.a\xa1p\xa3ids\x91\x93\x01\x02\x03\xa9initiator\x04\xa5round\x05\xa7ages_us\x91\x06",
+    ),
+    (
+        Listed(".a", (EventId(1, 2, 3),), (6,)),
+        b"\x84\xa4type\xafrecovery.listed\xa5topic\xa2.a\xa3ids\x91\x93\x01\x02\x03\xa7ages_us\x91\x06",
     ),
     (
         Want(Pattern(".a"), (EventId(1, 2, 3),)),

@@ -22,8 +22,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.builds(cls, **{field.name: values(field.type) for field in fields})
         case inspect.IntType(ge=low, le=high):
             return st.integers(-(2**63) if low is None else low, 2**64 - 1 if high is None else high)
-        case inspect.FloatType():
-            return st.floats(allow_nan=False)
+        case inspect.FloatType(ge=low, le=high):
+            return st.floats(low, high, allow_nan=False)
         case inspect.StrType() if kind == TOPIC:
             return st.lists(st.text("ab_é", min_size=1, max_size=3), max_size=3).map(
                 lambda names: "." + ".".join(names)

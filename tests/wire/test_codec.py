@@ -11,14 +11,15 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from msgspec import Struct
+from msgspec import Struct, field
 
 import gossamer.protocols
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
+from gossamer.core.messages import Carrier
 from gossamer.protocols.camcast.messages import Carry, Contacts
-from gossamer.protocols.hpmcast.messages import Gossip
+from gossamer.protocols.hpmcast.messages import LevelGossip
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import SAID_BYTES_MAX
 from wire.instances import instances
@@ -147,7 +148,7 @@ def altered(message: Struct, change: Callable[[dict[str, Any]], None]) -> bytes:
     return msgspec.msgpack.encode(said)
 
 
-CONTACTS = Contacts(".a", ".", ".", (1, 2))
+CONTACTS = Contacts(".a", ".", (1, 2))
 
 
 @pytest.mark.parametrize(
@@ -203,13 +204,12 @@ def test_what_a_message_says_beside_its_event_survives_apart_from_it(of: type[St
 )
 def test_what_says_something_else_beside_its_event_is_the_peers_fault(said: bytes) -> None:
     with pytest.raises(PeerFault):
-        CODEC.carrier(Gossip, Carried(Event(EventId(1, 2, 3), ".a")), said)
+        CODEC.carrier(LevelGossip, Carried(Event(EventId(1, 2, 3), ".a")), said)
 
 
 def test_a_message_with_a_default_that_is_made_anew_cannot_carry_events() -> None:
-    class Odd(Struct, tag="odd"):
-        carried: Carried
-        others: list[int] = []
+    class Odd(Carrier, frozen=True, tag="odd"):
+        others: list[int] = field(default_factory=list)
 
     with pytest.raises(TypeError, match="Odd"):
         Codec([Odd])

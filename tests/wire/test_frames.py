@@ -8,7 +8,7 @@ import pytest
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import EventId
 from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES
+from gossamer.protocols import CATALOGUE
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import (
     EVENT_PARTS_MAX,
@@ -33,7 +33,7 @@ from gossamer.wire.frame import (
 from wire import golden
 
 pack = msgspec.msgpack.encode
-CODEC = Codec(dict.fromkeys((*DYNAMIC_MESSAGES, *NODE_CONTROL, *CLIENT_CONTROL)))
+CODEC = Codec(dict.fromkeys((*CATALOGUE["camcast"].spoken, *NODE_CONTROL, *CLIENT_CONTROL)))
 
 
 def body(frame: bytes) -> bytes:

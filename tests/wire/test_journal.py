@@ -27,8 +27,9 @@ from gossamer.core.machine import (
     Subscribe,
     Tune,
 )
-from gossamer.protocols.assemble import DYNAMIC_MESSAGES, dynamic_node
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.messages import Alive, Probe
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.layer import Patience, Renew
@@ -51,7 +52,7 @@ from gossamer.wire.journal import (
 from gossamer.wire.journal_reading import Givens, JournalReader, Unheard, read_settings
 from wire.instances import instances
 
-NODE = dynamic_node(1, 1, recovery=RecoveryParams.live())
+NODE = camcast_node(1, 1, recovery=RecoveryParams.live())
 GIVENS = Givens(NODE)
 TIMERS = [kind for kind in NODE.hearers if kind.__struct_config__.tag is None]
 SETTINGS = Settings(CamcastParams.live(), {".a": CamcastParams.camcast()}, ScampParams(tries=5))
@@ -84,7 +85,7 @@ params = st.one_of(
 )
 SPECIAL: dict[type[Struct], st.SearchStrategy[Any]] = {
     Received: st.builds(
-        Received, st.integers(0, 2**63 - 1), st.one_of([instances(message) for message in DYNAMIC_MESSAGES])
+        Received, st.integers(0, 2**63 - 1), st.one_of([instances(message) for message in CATALOGUE["camcast"].spoken])
     ),
     Fired: st.builds(Fired, st.one_of([instances(timer) for timer in TIMERS])),
     Tune: st.builds(Tune, st.sampled_from([".", ".a", ".a.é"]), params),
@@ -133,7 +134,7 @@ def test_a_message_no_layer_hears_is_refused_by_the_machine_as_it_was() -> None:
     read = GIVENS.read(written(given))
     assert isinstance(read, Received)
     assert type(read.message) is Unheard
-    assert dynamic_node(1, 1).step(read, 5) == dynamic_node(1, 1).step(given, 5) != []
+    assert camcast_node(1, 1).step(read, 5) == camcast_node(1, 1).step(given, 5) != []
 
 
 @pytest.mark.parametrize(

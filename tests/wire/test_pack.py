@@ -157,6 +157,7 @@ def proved_by(change: Callable[[list[Any]], object]) -> bytes:
         pytest.param(
             changed(lambda c: c[0][0].append(bytes(HEAD_BYTES_MAX))), "a head of more than 64 KiB", id="a long head"
         ),
+        pytest.param(changed(lambda c: c[0][0].__setitem__(6, [[1, 1, 1]] * 2049)), "8 KiB of tags", id="many tags"),
         pytest.param(
             changed(lambda c: (c[0].append(c[0][0]), c[1].append(b""))[0], BATCH_MAX), "not a pack", id="too many"
         ),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
+from gossamer.core.patterns import Tag
 from gossamer.wire.proof import PATH_MAX, leaf
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, seal, unseal
 from wire import golden
@@ -126,6 +127,22 @@ def test_a_head_is_at_most_64_kib(over: int) -> None:
             unseal(seal(head, b"", None))
     else:
         assert unseal(seal(head, b"", None))[0].attributes == {"k": "x" * room}
+
+
+def test_tags_take_at_most_8_kib_however_many_they_are() -> None:
+    short, long = [Tag(number % 100, 1) for number in range(2048)], [Tag(2**62, 2**62, 2**62)] * 292
+    for tags in (short, long):
+        event = Event(EventId(1, 2, 3), ".a", tags=tuple(tags))
+        assert unseal(seal(head_of(event), b"", None))[0] == event
+        one_more = Event(EventId(1, 2, 3), ".a", tags=(*tags, tags[0]))
+        with pytest.raises(PeerFault, match="more than 8 KiB of tags"):
+            unseal(seal(head_of(one_more), b"", None))
+
+
+def test_a_tag_of_yesterday_told_no_age() -> None:
+    head = msgspec.msgpack.decode(head_of(Event(EventId(1, 2, 3), ".a", tags=(Tag(7, 1), Tag(8, 2, 9)))))
+    head[-1] = [tag[:2] for tag in head[-1]]
+    assert unseal(seal(pack(head), b"", None))[0].tags == (Tag(7, 1), Tag(8, 2))
 
 
 @pytest.mark.parametrize(

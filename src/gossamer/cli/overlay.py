@@ -24,7 +24,7 @@ from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table,
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.session import Session
 from gossamer.pipeline.subscriptions import find_table
-from gossamer.protocols.spidercast.workload import Workload
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.web.overlay import at_least, sentence, write_report
 
 FIRST = 5

@@ -11,7 +11,7 @@ from gossamer import __version__
 from gossamer.cli.running import exit_if_failed, experiment_section, starting_spark, sweep_with_progress
 from gossamer.lab import figures
 from gossamer.lab.book import Book, Line
-from gossamer.lab.claims import Claim
+from gossamer.lab.claims import Claim, by_group
 from gossamer.lab.grid import Point, points
 from gossamer.lab.papers import NAMES, Paper, paper
 from gossamer.lab.spec import read
@@ -64,7 +64,12 @@ def conclude(each: Paper, made: dict[str, list[Point]], by_point: list[list[Line
     lines = {exp: [line for _ in of_one for line in next(rest)] for exp, of_one in made.items()}
     book = Book(lines)
     claims = each.claims(book)
-    sections = [Section("Claims", "Each number or statement of the paper, beside ours.", claims=claims)]
+    sections = [
+        Section(group, "Counted by themselves, not among the claims above.", claims=of_group, apart=True)
+        if group
+        else Section("Claims", "Each number or statement of the paper, beside ours.", claims=of_group)
+        for group, of_group in by_group(claims).items()
+    ]
     for part in each.analysis(book):
         table = Table(part.columns, part.rows) if part.rows else None
         sections.append(Section(part.title, part.text, figures=part.figures, table=table))
@@ -93,5 +98,7 @@ def print_claims(console: Console, each: Paper, claims: list[Claim], out: Path) 
     for claim in claims:
         table.add_row(claim.id, claim.ours, f"[{COLOURS[claim.verdict]}]{claim.verdict}[/]")
     console.print(table)
-    counts = [f"{sum(c.verdict == verdict for c in claims)} {verdict}" for verdict in COLOURS]
-    console.print(f"{' · '.join(counts)}. Reasons and plots: {out / 'report.html'}")
+    for group, of_group in by_group(claims).items():
+        counts = [f"{sum(c.verdict == verdict for c in of_group)} {verdict}" for verdict in COLOURS]
+        console.print(f"{group and f'{group}, counted apart: '}{' · '.join(counts)}.")
+    console.print(f"Reasons and plots: {out / 'report.html'}")

@@ -53,6 +53,8 @@ ANSWER = 35  # whether the answer to a message arrives
 PLACE = 36  # which addresses of a hierarchy somebody has
 VIEWS = 37  # on which level of a hierarchy to compare views, and with whom
 EXCHANGE = 38  # who is told what is held
+PHASE = 39  # at which moments of each interval a participant of a hierarchy gossips
+CALL = 40  # how long a simulated call takes
 
 
 def mix(z: Any) -> Any:

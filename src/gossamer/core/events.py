@@ -16,6 +16,7 @@ Attribute: TypeAlias = str | int | float | bool
 HOPS_MAX = 2**32
 Hops: TypeAlias = Annotated[int, Meta(ge=0, le=HOPS_MAX)]
 "Bounded where it comes in, and not counted beyond: what a peer sends with the greatest number there is can go on."
+Chance: TypeAlias = Annotated[float, Meta(ge=0, le=1)]
 
 
 class Event(Struct, frozen=True, gc=False):
@@ -25,7 +26,7 @@ class Event(Struct, frozen=True, gc=False):
     topic: Topic
     payload: bytes = b""
     attributes: dict[str, Attribute] = field(default_factory=dict)
-    climb: float | None = None
+    climb: Chance | None = None
     "The chance with which each process carries this event upwards; None leaves it to the community's parameters."
     published_us: int = 0
     "When, by its publisher's clock: microseconds since 1970."

@@ -1,48 +1,130 @@
-"""What this node takes part in: topics it reads, topics it publishes on."""
+"""What this node takes part in: topics it reads, topics it publishes on. What our users want is kept here and nowhere
+else; whoever needs more than the answers is told the difference that a subscription made."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
+from gossamer.core.covering import Covering
 from gossamer.core.events import Event
+from gossamer.core.pattern_index import PatternIndex
 from gossamer.core.patterns import Pattern
-from gossamer.core.topics import Hierarchy, Topic, remember
+from gossamer.core.topics import ROOT, Hierarchy, Topic
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
 
 
+class Change(Struct, frozen=True):
+    """The difference one subscription, or publication, made: what came, and what went."""
+
+    came: tuple[Pattern, ...] = ()
+    "What our users subscribe to now, and did not before."
+    went: tuple[Pattern, ...] = ()
+    joined: tuple[Topic, ...] = ()
+    "Communities this node is a member of now, and was not before."
+    left: tuple[Topic, ...] = ()
+    followed: tuple[Pattern, ...] = ()
+    "Patterns that none other of ours includes, and by which events are counted for us from now on."
+    unfollowed: tuple[Pattern, ...] = ()
+
+
+NO_CHANGE = Change()
+
+
 class Interest:
     """A node belongs to the community of every topic it subscribes to or publishes on."""
+
+    community: Topic = ROOT
+    "Where one community holds the whole network together: its topic."
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
         self.patterns: dict[Pattern, Filter | None] = {}
         "What our users subscribed to."
-        self.subscribed: dict[Topic, None] = {}
-        "The topics of these."
+        self.subscribed: dict[Topic, int] = {}
+        "The topics of these, and how many patterns each has."
         self.publishing: dict[Topic, None] = {}
-        self._communities: dict[Topic, tuple[Topic, ...]] = {}
-        self._wanted: dict[Topic, bool] = {}
-        self._filtered = False
+        self.index = PatternIndex(hierarchy)
+        self.widest = Covering(hierarchy)
+        "What events are counted by for us."
+        self.by_content = False
+        "Whether the spread knows filters, so that events are counted by them, and not by topics only. It says so."
+        self._mine: tuple[Topic, ...] | None = None
+        self._local: list[Pattern] | None = None
 
-    def subscribe(self, pattern: Pattern) -> None:
-        self.patterns[pattern] = _read(pattern.where) if pattern.where else None
-        self.subscribed[pattern.topic] = None
+    # -- changes ------------------------------------------------------------------------------------------------
 
-    def unsubscribe(self, pattern: Pattern) -> None:
-        self.patterns.pop(pattern, None)
-        if all(other.topic != pattern.topic for other in self.patterns):
-            self.subscribed.pop(pattern.topic, None)
+    def subscribe(self, pattern: Pattern) -> Change:
+        if pattern in self.patterns:
+            return NO_CHANGE
+        wanted, topic = _read(pattern.where) if pattern.where else None, pattern.topic
+        inside = self.takes_part(topic)
+        self.patterns[pattern] = wanted
+        self.subscribed[topic] = self.subscribed.get(topic, 0) + 1
+        self.index.add(pattern, wanted)
+        self.widest.add(self._counted(pattern))
+        return self._changed(topic, inside, came=(pattern,))
 
-    def changed(self) -> None:
-        """Forgets what was worked out from the topics held before."""
-        self._communities.clear()
-        self._wanted.clear()
-        self._filtered = any(self.patterns.values())
+    def unsubscribe(self, pattern: Pattern) -> Change:
+        if pattern not in self.patterns:
+            return NO_CHANGE
+        topic, inside = pattern.topic, self.takes_part(pattern.topic)
+        del self.patterns[pattern]
+        self.subscribed[topic] -= 1
+        if not self.subscribed[topic]:
+            del self.subscribed[topic]
+        self.index.remove(pattern)
+        if self.by_content or topic not in self.subscribed:
+            self.widest.remove(self._counted(pattern))
+        return self._changed(topic, inside, went=(pattern,))
+
+    def start_publishing(self, topic: Topic) -> Change:
+        inside = self.takes_part(topic)
+        self.publishing[topic] = None
+        return self._changed(topic, inside)
+
+    def stop_publishing(self, topic: Topic) -> Change:
+        inside = self.takes_part(topic)
+        self.publishing.pop(topic, None)
+        return self._changed(topic, inside)
+
+    def whole(self) -> Change:
+        """All of it, for who comes late."""
+        return Change((*self.patterns,), (), self.mine(), (), (*self.widest.shown,), ())
+
+    def _counted(self, pattern: Pattern) -> Pattern:
+        return pattern if self.by_content else Pattern(pattern.topic)
+
+    def _changed(
+        self, topic: Topic, inside: bool, came: tuple[Pattern, ...] = (), went: tuple[Pattern, ...] = ()
+    ) -> Change:
+        sides, shown = (*self.widest.changed,), self.widest.shown
+        self.widest.changed.clear()
+        if sides:
+            self._local = None
+        moved = () if inside == self.takes_part(topic) else (topic,)
+        if moved:
+            self._mine = None
+        if not (came or went or moved):
+            return NO_CHANGE
+        return Change(
+            came,
+            went,
+            joined=() if inside else moved,
+            left=moved if inside else (),
+            followed=tuple([each for each in sides if each in shown]),
+            unfollowed=tuple([each for each in sides if each not in shown]),
+        )
+
+    # -- questions ----------------------------------------------------------------------------------------------
 
     def mine(self) -> tuple[Topic, ...]:
         """The communities this node is a member of."""
-        return tuple(dict.fromkeys([*self.subscribed, *self.publishing]))
+        if self._mine is None:
+            self._mine = tuple({**self.subscribed, **self.publishing})
+        return self._mine
 
     def takes_part(self, topic: Topic) -> bool:
         """Whether this node is a member of the topic's own community."""
@@ -50,32 +132,27 @@ class Interest:
 
     def wants(self, topic: Topic) -> bool:
         """Whether our user reads events of this topic."""
-        known = self._wanted.get(topic)
-        if known is None:
-            known = any(self.hierarchy.includes(mine, topic) for mine in self.subscribed)
-            remember(self._wanted, topic, known)
-        return known
+        subscribed = self.subscribed
+        return topic in subscribed or not subscribed.keys().isdisjoint(self.hierarchy.ancestors(topic))
 
     def matches(self, event: Event) -> bool:
         """Whether our user reads this event: its topic, and attributes where somebody asked for some only."""
-        if not self.wants(event.topic):
-            return False
-        return not self._filtered or any(
-            self.hierarchy.includes(pattern.topic, event.topic) and (filter is None or filter.matches(event.attributes))
-            for pattern, filter in self.patterns.items()
-        )
+        return self.index.matches(event.topic, event.attributes)
 
     def alike(self, events: Sequence[Event]) -> bool:
         """Whether what is answered here of one of these events holds for all: nothing counts but their one topic."""
-        return not self._filtered and len({event.topic for event in events}) == 1
+        return not self.index.filtered and len({event.topic for event in events}) == 1
 
     def communities(self, topic: Topic) -> tuple[Topic, ...]:
-        """Our communities that events of this topic concern. Empty: such an event is a parasite here."""
-        known = self._communities.get(topic)
-        if known is None:
-            known = tuple(mine for mine in self.mine() if self.hierarchy.includes(mine, topic))
-            remember(self._communities, topic, known)
-        return known
+        """Our communities that events of this topic concern, the nearest first. Empty: such an event is a parasite
+        here."""
+        return tuple([each for each in (topic, *self.hierarchy.ancestors(topic)) if self.takes_part(each)])
+
+    def local(self) -> Sequence[Pattern]:
+        """What events are counted by for us, sorted by signature."""
+        if self._local is None:
+            self._local = sorted(self.widest.shown, key=lambda pattern: pattern.signature)
+        return self._local
 
 
 def _read(where: str) -> "Filter":

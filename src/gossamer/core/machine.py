@@ -166,13 +166,18 @@ class Deliver(Struct, frozen=True, gc=False):
 
 class Missing(Struct, frozen=True):
     """Events our user subscribed to were published and have not come: `first` to `last` of that publisher's events of
-    the pattern. They may still be found."""
+    the pattern. They may still be found. With 0 for both: the publisher does not count all its events of the pattern,
+    so nobody can tell which are missing; they are looked for by comparing ids."""
 
     publisher: Peer
     incarnation: int
     pattern: Pattern
     first: int
     last: int
+
+    @property
+    def counted(self) -> bool:
+        return self.first > 0
 
 
 class Fetch(Struct, frozen=True):
@@ -206,6 +211,12 @@ class Machine(Protocol):
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of what an event about to be published matches: its publisher tags it with them."""
+
+    def claims(self, message: Message, sender: Peer) -> tuple[tuple[Topic, Peer], ...]:
+        """Whom this message makes a member of what, if it is believed."""
+
+    def refusal(self, topics: Sequence[Topic]) -> str | None:
+        """Why our user cannot subscribe to these topics too, in a sentence; None: it can."""
 
     @property
     def waiting(self) -> int:

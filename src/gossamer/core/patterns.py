@@ -39,10 +39,18 @@ class Pattern(Struct, frozen=True, array_like=True, order=True, gc=False):
 _signatures: dict[Pattern, int] = {}
 
 
+UNCOUNTED = 0
+"Stands where a signature would, for the patterns an event matches and is not counted by."
+
+
 class Tag(Struct, frozen=True, array_like=True, gc=False):
-    """Where an event stands among those of its publisher that match one pattern: a gap between two tells of a loss."""
+    """Where an event stands among those of its publisher that match one pattern: a gap between two tells of a loss. One
+    with UNCOUNTED stands last, and says of how many patterns no gap will tell."""
 
     pattern: Count
     "The pattern's signature."
     sequence: Count
     "From 1, within one life of the publisher."
+    age_ms: Count = 0
+    """How long before it the first event of the count was published, rounded up: whoever subscribed earlier should have
+    all of them. 0: it is the first, or nobody should by now."""

@@ -1,5 +1,5 @@
 """What layers are to each other: small interfaces, so that any membership serves any spread, and any spread can be
-recovered from its losses."""
+recovered from its losses. A protocol's `node.py` says who has which role; `Stack.use` is told all of them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol, TypeVar
@@ -13,11 +13,14 @@ Wanting = TypeVar("Wanting", covariant=True)
 "What a node wants, in whatever words a view keeps it (`parts.wants.Wants`)."
 
 
-class Peers(Protocol):
+class Members(Protocol):
     """Who else is in a community, as far as this node knows."""
 
     def about(self, topic: Topic) -> Sequence[Peer]:
         """Every peer known in the topic's community."""
+
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        """Those of them that gave a sign of life lately: whom this node may name to others."""
 
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         """k different ones of them (all, if there are fewer), the same for the same key."""
@@ -27,6 +30,21 @@ class Peers(Protocol):
 
     def ready(self, topic: Topic) -> bool:
         """Whether this node has found its place in the community."""
+
+
+class Contacts(Protocol):
+    """First members of a topic, and of the nearest populated topics above it, for who knows none yet."""
+
+    def ask(self, wanted: Sequence[Topic], joining: bool = False) -> None:
+        """Looks for members of any of these topics; all layers are told who was found (`Layer.contacts_found`).
+        `joining`: this node is about to be a member of them itself."""
+
+
+class Links(Protocol):
+    """Who leads from a community of ours to others: for CAMCAST, upwards."""
+
+    def tables(self, topic: Topic) -> Sequence[Sequence[Peer]]:
+        """One table of live links for each topic that events of this one climb to."""
 
 
 class InterestView(Protocol[Wanting]):
@@ -49,23 +67,42 @@ class Spread(Protocol):
     relays: bool
     "False: a process never carries what it does not want."
 
-    def publish(self, event: Event) -> bool:
-        """Spreads an event of our own; one spread before goes out again where the protocol can. False: nothing was
-        done yet, this node has not found its place in the community."""
-
-    def publish_all(self, events: Sequence[Event]) -> bool:
-        """The same of several new events of one topic. False: nothing was done, they go one by one."""
+    def publish(self, events: Sequence[Event]) -> bool:
+        """Spreads an event of our own, or several new ones of one topic; one spread before goes out again where the
+        protocol can. False: there is more to do once this node has found its place in the community."""
 
     def has_place(self, topic: Topic) -> bool:
         """Whether this node has found its place where events of the topic travel."""
 
 
-class Ground(Spread, Protocol):
+class Selecting(Protocol):
+    """What somebody wants, or those it leads to, as far as is known."""
+
+    def matches(self, event: Event) -> bool: ...
+
+
+class Matching(Protocol):
+    """A spread that knows which events its peers are to have."""
+
+    def picked(self, k: int, key: int) -> tuple[Sequence[tuple[Peer, Selecting]], bool]:
+        """Some peers, about k where links make cycles, each with what is wanted on its side; and whether they are to
+        hear of all that is held, or only of what is our own."""
+
+    def carries(self, topic: Topic, besides: Peer) -> bool:
+        """Whether this node is to have events of the topic for the sake of anybody but this peer and our users."""
+
+
+class Ground(Spread, Matching, Protocol):
     """A spread whose losses can be recovered: it knows which patterns events match, and where each is wanted."""
 
     tree: bool
     """True: links make a tree, and what is gossiped is passed on along it. False: they make cycles, where it goes to a
     few peers and no further."""
+
+    @property
+    def instead(self) -> Pattern | None:
+        """What a node asks for that wants more patterns than it can tell: others do not hear of these, and do not count
+        by them. None: every pattern is told."""
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
         """Every pattern an event of this topic with these attributes matches, as far as this node knows."""
@@ -92,12 +129,18 @@ class Recover(Protocol):
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of the patterns such an event is to be tagged with."""
 
+    def follow(self, pattern: Pattern, on: bool) -> None:
+        """This node has to get what matches the pattern from now on, or no longer, whatever its users subscribed to."""
+
 
 class Outside(Protocol):
     """How events of our own travel on topics this node is not a member of."""
 
     def publish(self, event: Event) -> bool:
         """Hands an event, new or not, to members of its topic. False: nothing was done yet, none is known."""
+
+    def has_place(self, topic: Topic) -> bool:
+        """Whether anybody is known to hand them to."""
 
     def close(self, topic: Topic) -> None:
         """There will be no more of them."""

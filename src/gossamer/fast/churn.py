@@ -7,12 +7,12 @@ import numpy as np
 from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled
 from gossamer.fast.overlay import KERNEL, overlay
-from gossamer.protocols.spidercast import columns as col
-from gossamer.protocols.spidercast.arrays import Room, Task, prepare
-from gossamer.protocols.spidercast.churn import COMES, Churn, Churned, Snapshot
+from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned, Snapshot
+from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
+from gossamer.protocols.spidercast.kernel import columns as col
+from gossamer.protocols.spidercast.kernel.arrays import Room, TaskArrays, prepare
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Interests, OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 
 def run(workload: Workload, params: Params, churn: Churn, seed: int) -> Churned:
@@ -50,7 +50,7 @@ def _empty(workload: Workload, params: Params, seed: int) -> Room:
     return room
 
 
-def _switch_off(task: Task) -> None:
+def _switch_off(task: TaskArrays) -> None:
     task.nodes[:, col.DEGREE :] = 0
     task.nodes[:, col.WAKE] = col.NEVER
 

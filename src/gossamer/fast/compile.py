@@ -30,8 +30,9 @@ def cache_folder() -> Path:
 
 def _sources(kernel: str) -> list[ModuleType]:
     """Every module whose functions may be called by the kernel, the kernel last: its names win."""
-    rules = kernel.rpartition(".")[0] + ".rules"
-    names = [*getattr(import_module(kernel), "SOURCES", SHARED), *([rules] if find_spec(rules) else []), kernel]
+    protocol = kernel.rpartition(".kernel")[0]  # its rules stand beside the kernel's file, or its folder
+    rules = [f"{protocol}.rules"] if protocol and find_spec(f"{protocol}.rules") else []
+    names = [*getattr(import_module(kernel), "SOURCES", SHARED), *rules, kernel]
     return [import_module(name) for name in names]
 
 

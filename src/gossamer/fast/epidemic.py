@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 
 from gossamer.fast.compile import compiled
-from gossamer.protocols.recovery import columns as col
-from gossamer.protocols.recovery.arrays import Room, prepare
-from gossamer.protocols.recovery.results import Result, summed_up
-from gossamer.protocols.recovery.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.results import Result, summed_up
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.kernel import columns as col
+from gossamer.protocols.recovery.kernel.arrays import Room, prepare
 
-KERNEL = "gossamer.protocols.recovery.kernel"
+KERNEL = "gossamer.protocols.recovery.kernel.run"
 SCALE_MAX = 1 << 10
 COLUMNS = {
     "expected": col.EXPECTED,

@@ -13,9 +13,9 @@ from msgspec import Struct
 from gossamer.core.intervals import t95
 from gossamer.fast.compile import compiled
 
-SHARING = "gossamer.protocols.spidercast.sharing"
-DISTANCES = "gossamer.protocols.spidercast.distances"
-LIKENESS = "gossamer.protocols.spidercast.likeness"
+SHARING = "gossamer.fast.sharing"
+DISTANCES = "gossamer.fast.distances"
+LIKENESS = "gossamer.fast.likeness"
 EXACT_UP_TO = 10_000
 "Nodes. Diameters of more are lower bounds, and tdi is that of a sample."
 SAMPLE = 500

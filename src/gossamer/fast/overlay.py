@@ -6,11 +6,11 @@ import numpy as np
 
 from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled, threads_limited
-from gossamer.protocols.spidercast import columns as col
-from gossamer.protocols.spidercast.arrays import Room, Task, prepare
-from gossamer.protocols.spidercast.setting import Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
+from gossamer.protocols.spidercast.kernel import columns as col
+from gossamer.protocols.spidercast.kernel.arrays import Room, TaskArrays, prepare
 
-KERNEL = "gossamer.protocols.spidercast.kernel"
+KERNEL = "gossamer.protocols.spidercast.kernel.run"
 BLOCKS_PER_THREAD = 8
 "Some nodes have more to think than others."
 
@@ -43,12 +43,13 @@ def overlay(room: Room, at_rest: bool) -> Overlay:
         rounds=int(net.clock[col.LAST]) + 1,
         at_rest=at_rest,
         messages=dict(zip(col.MESSAGES, net.clock[col.CONNECT :].tolist())),
+        covered=int(net.clock[col.GAINED]),
         one_sided=sum(len(np.setxor1d(low, high)) for low, high in ends),
         over_limit=sum(_over(task, int(net.how[col.MARGIN])) for task in tasks),
     )
 
 
-def _ends(task: Task, n: int) -> tuple[Any, Any]:
+def _ends(task: TaskArrays, n: int) -> tuple[Any, Any]:
     """Links as one number each: as the lower node has them, and as the higher one does."""
     first, degree = task.nodes[:, col.FIRST].astype(np.int64), task.nodes[:, col.DEGREE]
     owner = np.repeat(np.arange(len(degree), dtype=np.int64), degree)
@@ -58,11 +59,11 @@ def _ends(task: Task, n: int) -> tuple[Any, Any]:
     return np.sort(owner[up] * n + peer[up]), np.sort(peer[~up] * n + owner[~up])
 
 
-def _degree(task: Task, n: int) -> Any:
+def _degree(task: TaskArrays, n: int) -> Any:
     return task.nodes[:, col.DEGREE].copy() if len(task.nodes) else np.zeros(n, np.int32)
 
 
-def _over(task: Task, margin: int) -> int:
+def _over(task: TaskArrays, margin: int) -> int:
     return int((task.nodes[:, col.DEGREE] > task.nodes[:, col.LIMIT] + margin).sum())
 
 

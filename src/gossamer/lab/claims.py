@@ -1,8 +1,10 @@
 """Claims: statements of a paper, beside what we measured."""
 
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.lab.book import Line
 
@@ -20,6 +22,22 @@ class Claim(Struct, frozen=True, kw_only=True):
     runs: int | None = None
     verdict: Verdict
     why: str
+    group: str = ""
+    """Under which heading it is counted apart from the paper's other claims: one of many cells of a table, or another
+    reading of what is judged already."""
+
+
+def apart(claims: Sequence[Claim], group: str) -> list[Claim]:
+    """Counted by themselves, under a heading of their own."""
+    return [replace(claim, group=group) for claim in claims]
+
+
+def by_group(claims: Sequence[Claim]) -> dict[str, list[Claim]]:
+    """Claims that are counted together, by their heading. Those that have none are the paper's claims."""
+    groups: dict[str, list[Claim]] = {}
+    for claim in claims:
+        groups.setdefault(claim.group, []).append(claim)
+    return groups
 
 
 def verdict(holds: bool) -> Verdict:
@@ -50,7 +68,7 @@ def printed(
         ci95=line.ci95,
         runs=line.runs,
         verdict=verdict(holds),
-        why=reason if holds else f"{reason} {differs_because}",
+        why=reason if holds or not differs_because else f"{reason} {differs_because}",
     )
 
 

@@ -29,6 +29,8 @@ class Outcome(Struct, frozen=True):
     parasites: int
     rounds_last: int | None
     memory: float
+    load_spread: float | None
+    "In a world: how many times its even part of the copies from below the busiest process got, over the whole run."
     version: str
     command: str
     error: str | None = None

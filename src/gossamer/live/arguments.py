@@ -23,6 +23,7 @@ class Publication(NamedTuple):
     payload: bytes
     attributes: dict[str, Attribute]
     key: str | None
+    climb: float | None = None
 
 
 class Subscription(NamedTuple):
@@ -34,11 +35,24 @@ class Subscription(NamedTuple):
 
 
 def publication(
-    topic: str, payload: bytes | str, attributes: Mapping[str, Attribute] | None, key: str | None
+    topic: str,
+    payload: bytes | str,
+    attributes: Mapping[str, Attribute] | None,
+    key: str | None,
+    climb: float | None = None,
 ) -> Publication:
     """An empty key is refused: it comes of a variable that nobody has set, and would make all events one."""
     named = None if key is None else name_of("a key", key, 1, KEY_MAX)
-    return Publication(plain(topics.topic(topic)), payload_of(payload), attributes_of(attributes), named)
+    chance = chance_of(climb)
+    return Publication(plain(topics.topic(topic)), payload_of(payload), attributes_of(attributes), named, chance)
+
+
+def chance_of(climb: float | None) -> float | None:
+    if climb is None:
+        return None
+    if isinstance(climb, bool) or not isinstance(climb, int | float) or not 0 <= climb <= 1:
+        raise Misuse(f"climb is a chance between 0 and 1, not {climb!r}; leave it out for what the community has")
+    return float(climb)
 
 
 def subscription(topic: str, where: str, name: str, **choices: bool) -> Subscription:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from gossamer.core.events import Event
-from gossamer.core.topics import Hierarchy, Topic, remember
+from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -18,30 +18,40 @@ class Audience:
 
     def __init__(self, hierarchy: Hierarchy) -> None:
         self.hierarchy = hierarchy
-        self.inboxes: list[Inbox] = []
+        self.inboxes: dict[Inbox, None] = {}
+        self._asked: dict[Topic, dict[Inbox, None]] = {}
+        "Those that are offered every event of a topic."
         self._indexes: dict[Topic, Index[Inbox]] = {}
-        self._by_topic: dict[Topic, tuple[list[Inbox], list[Index[Inbox]]]] = {}
 
     def add(self, inbox: Inbox) -> None:
-        self.inboxes.append(inbox)
-        self._by_topic.clear()
+        self.inboxes[inbox] = None
         if inbox.filter is not None and is_indexed(inbox):
             from gossamer.core.filters import Index  # a node that filters nothing need not load the grammar
 
             self._indexes.setdefault(inbox.topic, Index()).add(inbox, inbox.filter)
+        else:
+            self._asked.setdefault(inbox.topic, {})[inbox] = None
 
     def remove(self, inbox: Inbox) -> None:
-        self.inboxes.remove(inbox)
-        self._by_topic.clear()
+        topic = inbox.topic
+        del self.inboxes[inbox]
         if is_indexed(inbox):
-            index = self._indexes[inbox.topic]
-            index.remove(inbox)
-            if not len(index):
-                del self._indexes[inbox.topic]
+            self._indexes[topic].remove(inbox)
+            if not len(self._indexes[topic]):
+                del self._indexes[topic]
+        else:
+            del self._asked[topic][inbox]
+            if not self._asked[topic]:
+                del self._asked[topic]
 
     def has(self, topic: Topic) -> bool:
         """Whether events of this topic may be for anybody."""
         return any(self._concerned(topic))
+
+    def readers(self, topic: Topic) -> list[Inbox]:
+        """Everybody who reads all events of a topic, or some of them."""
+        asked, indexes = self._concerned(topic)
+        return [*asked, *(inbox for index in indexes for inbox in index)]
 
     def divided(self, topic: Topic, events: Sequence[E]) -> Iterator[tuple[Inbox, Sequence[E]]]:
         """Events of one topic, and to whom to offer which of them."""
@@ -55,12 +65,9 @@ class Audience:
 
     def _concerned(self, topic: Topic) -> "tuple[list[Inbox], list[Index[Inbox]]]":
         """Those to be offered every event of a topic, and the indexes that tell of each who else wants it."""
-        known = self._by_topic.get(topic)
-        if known is None:
-            asked = [inbox for inbox in self.inboxes if not is_indexed(inbox) and inbox.wants(topic)]
-            indexes = [index for wide, index in self._indexes.items() if self.hierarchy.includes(wide, topic)]
-            known = remember(self._by_topic, topic, (asked, indexes))
-        return known
+        above = (topic, *self.hierarchy.ancestors(topic))
+        asked = [inbox for wide in above if wide in self._asked for inbox in self._asked[wide]]
+        return asked, [self._indexes[wide] for wide in above if wide in self._indexes]
 
 
 def is_indexed(inbox: Inbox) -> bool:

@@ -22,7 +22,8 @@ ATTEMPTS = 3
 BACKOFF_S = 0.15
 BLOCK_S = 0.5
 BLOCK_MAX_S = 30.0
-"A peer that could not be reached is left alone for a while: doubled each time, up to this."
+"""A peer that could not be reached is left alone for a while: doubled each time, up to this. Not as long if it renews
+its record."""
 ANSWERED_MAX = 10_000
 "Addresses known to have answered."
 DIALS_MAX = 32
@@ -75,13 +76,20 @@ class Calls:
 
     def call(self, line: Line) -> None:
         """Sees to it that a line gets a link, unless its peer could not be reached just now."""
-        if self.board.closing or self.loop.time() < line.blocked_until_s:
+        if self.board.closing or self.loop.time() < self._free_at_s(line):
             line.clear()
             return
         line.dialing = True
         task = self.loop.create_task(self._reach(line))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+    def _free_at_s(self, line: Line) -> float:
+        """When a peer that was given up may be called again. One that has said something of itself since is left alone
+        no longer than the first time: it is back, and others heard of it before we did."""
+        entry = self.board.book.get(line.peer)
+        back = entry is not None and entry.record.version > line.failed_version
+        return min(line.blocked_until_s, line.failed_s + BLOCK_S) if back else line.blocked_until_s
 
     async def _reach(self, line: Line) -> None:
         try:
@@ -128,7 +136,10 @@ class Calls:
     def give_up(self, line: Line) -> None:
         """Leaves a peer alone for a while, longer each time."""
         line.failures += 1
-        line.blocked_until_s = self.loop.time() + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
+        line.failed_s = self.loop.time()
+        line.blocked_until_s = line.failed_s + min(BLOCK_MAX_S, BLOCK_S * 2**line.failures) * (0.5 + random.random())
+        entry = self.board.book.get(line.peer)
+        line.failed_version = 0 if entry is None else entry.record.version
         line.clear()
         self.board.relieved.set()
         if not self.board.closing:

@@ -125,7 +125,7 @@ class Client:
         if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
             raise wrong
         number = self._number()
-        self._say(Offer(number, *wish))
+        self._say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key))
         future = self.offers[number] = asyncio.get_running_loop().create_future()
         return future
 

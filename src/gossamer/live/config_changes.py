@@ -33,6 +33,7 @@ RELOADABLE = (
 RELOADABLE_FIELDS = (
     *("trace.level", "spool.keep_s", "spool.keep_bytes"),
     *("hpmcast.fanout", "hpmcast.audience_floor", "hpmcast.direct", "hpmcast.lan", "hpmcast.estimated"),
+    *("hpmcast.rounds", "hpmcast.reliability"),
     *("hpmcast.expected_loss", "hpmcast.expected_crashed", "hpmcast.hops", "hpmcast.repetitions", "hpmcast.step_us"),
     *(f"upkeep.{name}" for name in Upkeep.__struct_fields__ if name != "choice"),  # all must come to the same delegates
 )

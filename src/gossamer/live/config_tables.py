@@ -85,9 +85,9 @@ class Limits(Struct, frozen=True, kw_only=True):
     "The same in bytes."
     records_max: int = 10_000
     "Peers in the address book."
-    requests_per_s: float = 10.0
+    requests_per_s: float = 100.0
     "Joins and searches taken from one origin, on average."
-    requests_burst: int = 50
+    requests_burst: int = 1000
     "And at once."
 
     def __post_init__(self) -> None:

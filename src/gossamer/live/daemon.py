@@ -14,8 +14,6 @@ from gossamer.live.config import Config
 from gossamer.live.endpoint import Endpoint, Health
 from gossamer.live.node import Node
 from gossamer.live.reloading import reload_keys, take_over
-from gossamer.protocols.assemble import membership
-from gossamer.protocols.camcast.layer import Camcast
 
 log = logging.getLogger("gossamer.node")
 
@@ -50,9 +48,9 @@ class Daemon:
         node = self.node
         if node.state != "up":
             return Health("joining" if node.state in ("new", "starting") else "leaving")
-        spread, topics = node.station.machine.spread, node.station.machine.interest.mine()
-        members = membership(node.station.machine)
-        links = spread.links if isinstance(spread, Camcast) else None
+        machine = node.station.machine
+        topics, members, links = machine.interest.mine(), machine.members, machine.links
+        assert members is not None, "a live node has members"
         joining = [topic for topic in topics if not members.ready(topic)]
         about = {
             "name": node.trust.name,

@@ -28,12 +28,12 @@ from gossamer.core.machine import (
     Send,
     SetTimer,
 )
+from gossamer.core.messages import names_of
 from gossamer.core.topics import Topic
 from gossamer.live.bodies import Bodies, Body
 from gossamer.live.clock import Clock
 from gossamer.live.metrics import Metrics
 from gossamer.live.switchboard import Switchboard
-from gossamer.protocols.naming import introduces
 from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import PART_BYTES, Copy, packed
@@ -106,6 +106,9 @@ class Driver:
             return
         self._step(given, self.clock.now_us())
 
+    def refusal(self, topics: Sequence[Topic]) -> str | None:
+        return self.machine.refusal(topics)
+
     def _step(self, given: Given, now_us: int) -> None:
         recorder = self.recorder
         if recorder is not None:
@@ -164,7 +167,7 @@ class Driver:
         tag = self.tags.get(type(message))
         if tag is None:
             self.metrics.messages_sent += len(send.peers)
-            self.board.say(send.peers, self.codec.encode(self.sealed(message)), introduces(message))
+            self.board.say(send.peers, self.codec.encode(self.sealed(message)), names_of(message))
             return
         carried = message.carried  # type: ignore[attr-defined]
         if self.may_read is not None:

@@ -6,13 +6,14 @@ been introduced by a signed record.
 
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Raw, Struct
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.machine import Given, Introduced, Machine, Message, Received
+from gossamer.core.messages import names_of
 from gossamer.core.topics import Topic
 from gossamer.live.arrivals import Arrivals
 from gossamer.live.bodies import Bodies
@@ -24,7 +25,6 @@ from gossamer.live.metrics import Metrics
 from gossamer.live.requests import Requests
 from gossamer.live.seals import Seals
 from gossamer.live.trust import Outdated, Record, Stranger, Trust
-from gossamer.protocols.naming import Meaning, claims, introduces
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Batch, Copy
 
@@ -52,19 +52,16 @@ class Hearing:
         feed: Callable[[Given], None],
         meet: Callable[[Received], None],
         control: Callable[[Link, Message], bool],
-        meant: Meaning,
         requests: Requests,
     ) -> None:
         self.me, self.trust, self.book = me, trust, book
         self.codec, self.carriers, self.metrics = codec, carriers, metrics
         self.feed, self.control = feed, control
-        self.meant, self.requests = meant, requests
+        self.machine, self.requests = machine, requests
         self.arrivals = Arrivals(
             me, trust, book, bodies, carriers, codec, metrics, machine, clock, feed, meet, self.may
         )
         self.seals = Seals(me, trust)
-        self.wanted: Callable[[Message], Sequence[Topic]] = lambda message: ()
-        "Topics known here that the sender of a message says it wants."
         self.losing: Losing | None = None
         "Loses some of it, where that is asked for."
         self.met: Callable[[Peer], None] = lambda peer: None
@@ -173,7 +170,7 @@ class Hearing:
             link.strike("not for clients", "a client sent what only nodes say")
         elif type(message) in self._carrier_types():
             link.strike("bad message", "an event outside its place")
-        elif unknown := [who for who in introduces(message) if who not in self.book and who != self.me]:
+        elif unknown := [who for who in names_of(message) if who not in self.book and who != self.me]:
             link.decline("unknown peer")
             log.debug("%s named %s, of whom nobody has given a record", link.name, unknown[0])
         elif liars := self._liars(peer, message):
@@ -188,8 +185,7 @@ class Hearing:
 
     def _liars(self, peer: Peer, message: Message) -> list[Peer]:
         """Whoever the message makes a member of a topic it may not read."""
-        wanted = [(topic, peer) for topic in self.wanted(message)]
-        claimed = (*claims(message, peer, self.meant), *wanted)
+        claimed = self.machine.claims(message, peer)
         return [who for topic, who in claimed if not self.may(who, "subscribe", topic)]
 
     def _carrier_types(self) -> tuple[type[Struct], ...]:

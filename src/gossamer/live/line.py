@@ -15,7 +15,8 @@ class Line:
     """The queue to one peer."""
 
     __slots__ = (
-        *("acks", "blocked_until_s", "bundles", "dialing", "dirty", "failures", "large", "link"),
+        *("acks", "blocked_until_s", "bundles", "dialing", "dirty", "failed_s", "failed_version", "failures", "large"),
+        *("link",),
         *("mentions", "messages", "peer", "size", "slow", "transfers", "used"),
     )
 
@@ -34,6 +35,10 @@ class Line:
         self.dialing = False
         self.failures = 0
         self.blocked_until_s = 0.0
+        self.failed_s = 0.0
+        "When the peer was given up last."
+        self.failed_version = 0
+        "Of its record, then."
         self.slow = 0
         "Sweeps since the queue was half full, if it was not empty since."
         self.used = True

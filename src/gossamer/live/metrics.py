@@ -97,6 +97,10 @@ class Metrics(Struct, kw_only=True, eq=False):
     parasites: Annotated[int, Counter("Events received that nobody here asked for; must stay 0.")] = 0
     gaps: Annotated[int, Counter("Times a reader was told that events are lost to it, or missing.")] = 0
     recovered: Annotated[int, Counter("Events that were lost on the way and came again.")] = 0
+    uncounted: Annotated[
+        int, Counter("Times a reader's pattern was found not to be counted: no gap tells of a loss.")
+    ] = 0
+    uncounted_published: Annotated[int, Counter("This node's events that match more patterns than are counted.")] = 0
     inbox_spills: Annotated[int, Counter("Times a reader was too slow for memory, and read on from the spool.")] = 0
 
     copies_received: Annotated[int, Counter("Copies of events received, known ones included.")] = 0

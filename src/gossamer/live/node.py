@@ -18,6 +18,7 @@ from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
+from gossamer.core.machine import StopPublishing
 from gossamer.live.arguments import publication, subscription
 from gossamer.live.clock import Clock
 from gossamer.live.config import Config, load
@@ -126,19 +127,29 @@ class Node:
         *,
         attributes: Mapping[str, Attribute] | None = None,
         key: str | None = None,
+        climb: float | None = None,
     ) -> Awaitable[EventId]:
         """Publishes an event. Await the result: then the event is spooled, and is spread until 3 members (all, if there
         are fewer) have it. What nobody takes for as long as the spool keeps events (`spool.keep_s`, a day) is given up.
 
         The same `key` on the same topic, within the spool's retention, is the same event: publish again after an
         error without fear of doubles. Where there is no spool, a key is refused. Many publications may be under way at
-        once, and then share a signature: call `publish` several times and await the results afterwards."""
+        once, and then share a signature: call `publish` several times and await the results afterwards.
+
+        `climb` is the chance with which each process carries this event to communities above, where events climb
+        (CAMCAST): 1 is surest, 0 keeps it in its own community. Without it the community's parameters decide."""
         self._check_up("publish")
-        wish = publication(topic, payload, attributes, key)
+        wish = publication(topic, payload, attributes, key, climb)
         self.check_granted("publish", wish.topic)
         if key is not None and self._spool is None:
             raise Misuse(f"a key is remembered in the spool: {NO_SPOOL}, or leave the key out")
         return self.station.publishing.publish(*wish)
+
+    def stop_publishing(self, topic: str) -> None:
+        """This node will not publish on the topic for now: once what it published there went out, it leaves the
+        community, unless it subscribes to the topic. It does so by itself two minutes after the last event."""
+        self._check_up("stop publishing")
+        self.station.driver.feed(StopPublishing(topics.topic(topic)))
 
     async def handed_over(self, patience_s: float = 10.0) -> bool:
         """Whether everything published so far reached 3 members (all, if there are fewer) within this time."""
@@ -199,6 +210,8 @@ class Node:
         for name in self.config.subscribe:
             with about("subscribe"):
                 self.check_granted("subscribe", topics.topic(name))
+        with about("subscribe"):
+            self.station.readers.subscriptions.check([*map(topics.topic, self.config.subscribe)])
         if self.config.spread in BY_CONTENT:
             with about("community"):
                 self.check_granted("subscribe", topics.topic(self.config.community))

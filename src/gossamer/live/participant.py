@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
-from gossamer.protocols.assemble import hierarchy_of
 from gossamer.protocols.hpmcast.addresses import distance, written
-from gossamer.protocols.hpmcast.messages import Gossip, Row
-from gossamer.protocols.naming import wanting
+from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.messages import LevelGossip, SubsystemRow
 
 if TYPE_CHECKING:
     from gossamer.live.station import Station
@@ -22,16 +21,15 @@ TWINS_MAX = 16
 def take_part(station: "Station") -> None:
     """Only who may read all of the community gets rows, a place in a view, or events. Does nothing where there is no
     hierarchy."""
-    hierarchy, machine = hierarchy_of(station.machine), station.machine
-    if hierarchy is None:
+    hierarchy, pending = station.machine.spread, station.machine.publications.pending
+    if not isinstance(hierarchy, Hpmcast):
         return
     community, hearing, handover = station.config.community, station.hearing, station.handover
     station.driver.sealed = hearing.seals.sealed
     station.driver.may_read = lambda peer, topic: hearing.may(peer, "subscribe", topic)
     hearing.seals.takes_part = lambda peer: hearing.may(peer, "subscribe", community)
-    hearing.wanted = wanting(machine, community)
     handover.is_underway = lambda: bool(hierarchy.gossips)
-    handover.is_unwanted = lambda event_id: event_id not in hierarchy.gossips and event_id not in machine.pending
+    handover.is_unwanted = lambda event_id: event_id not in hierarchy.gossips and event_id not in pending
     around = Neighbourhood(station)
     hearing.seals.bound = around.bound
     hearing.seals.met, hearing.met = around.row, around.somebody
@@ -52,12 +50,12 @@ class Neighbourhood:
 
     def fits(self, peer: Peer, message: Message) -> bool:
         """Events are told on levels that both ends share: nobody from outside may say that all is done below."""
-        if not isinstance(message, Gossip):
+        if not isinstance(message, LevelGossip):
             return True
         granted = self.trust.lives_at(peer)
         return message.level >= distance(granted, self.address) if granted else not self.bound
 
-    def row(self, row: Row) -> None:
+    def row(self, row: SubsystemRow) -> None:
         """Says once of everybody that it lives where this node does."""
         who = row.author
         if row.about != self.address or not row.count or who == self.me or who in self.twins:

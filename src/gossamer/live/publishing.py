@@ -8,12 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import accumulate, groupby, islice
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
+from msgspec.structs import replace
+
 from gossamer.core.errors import GossamerError, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.patterns import UNCOUNTED
 from gossamer.core.topics import Topic
 from gossamer.live.arguments import too_large
 from gossamer.live.bodies import Bodies
+from gossamer.live.complaints import Complaints
 from gossamer.live.driver import Driver
 from gossamer.live.handover import HandOver
 from gossamer.live.metrics import Metrics
@@ -23,7 +27,7 @@ from gossamer.live.trust import Act, Trust
 from gossamer.parts.tagging import Tagger
 from gossamer.wire.pack import PACK_BYTES_MAX, Pack, pack
 from gossamer.wire.proof import BATCH_MAX, NO_PACK, leaf, levels, proofs
-from gossamer.wire.sealed import TAGS_MAX, head_of, seal, unseal
+from gossamer.wire.sealed import HEAD_BYTES_MAX, head_of, seal, unseal
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -74,6 +78,7 @@ class Publishing:
         self._sequence = 0
         self._ordinals: dict[Topic, int] = {}
         self.tagger = Tagger()
+        self.complaints = Complaints()
         self._keys: dict[tuple[Topic, str], Future[EventId]] = {}
         self._sealing = False
         self._sealed_s = 0.0
@@ -81,7 +86,12 @@ class Publishing:
     # -- accepting ----------------------------------------------------------------------------------------------
 
     def publish(
-        self, topic: Topic, payload: bytes, attributes: Mapping[str, Attribute], key: str | None
+        self,
+        topic: Topic,
+        payload: bytes,
+        attributes: Mapping[str, Attribute],
+        key: str | None,
+        climb: float | None = None,
     ) -> "Future[EventId]":
         """Queues an event; the future is done once it is spooled."""
         if len(self.waiting) >= WAITING_MAX:
@@ -92,19 +102,25 @@ class Publishing:
             future: Future[EventId] = self.loop.create_future()
             self._keys[topic, key] = future
             future.add_done_callback(lambda _: self._keys.pop((topic, key), None))  # spooled: the spool knows the key
-            self.loop.create_task(self._publish_once(topic, payload, attributes, key, future))
+            self.loop.create_task(self._publish_once(topic, payload, attributes, key, climb, future))
             return asyncio.shield(future)  # whoever stops waiting does not stop the event
         future = self.loop.create_future()
-        self._enqueue(topic, payload, attributes, None, future)
+        self._enqueue(topic, payload, attributes, None, climb, future)
         return future
 
     async def _publish_once(
-        self, topic: Topic, payload: bytes, attributes: Mapping[str, Attribute], key: str, future: "Future[EventId]"
+        self,
+        topic: Topic,
+        payload: bytes,
+        attributes: Mapping[str, Attribute],
+        key: str,
+        climb: float | None,
+        future: "Future[EventId]",
     ) -> None:
         try:
             earlier = await self.spool.keyed(topic, key) if self.spool is not None else None
             if earlier is None:
-                self._enqueue(topic, payload, attributes, key, future)
+                self._enqueue(topic, payload, attributes, key, climb, future)
             elif not future.done():
                 future.set_result(earlier)
         except GossamerError as wrong:
@@ -117,16 +133,25 @@ class Publishing:
         payload: bytes,
         attributes: Mapping[str, Attribute],
         key: str | None,
+        climb: float | None,
         future: "Future[EventId]",
     ) -> None:
         event_id = EventId(self.me, self.incarnation, self._sequence + 1)
         ordinal = self._ordinals.get(topic, 0) + 1
-        tags = self.tagger.tags(self.driver.machine.patterns(topic, attributes)[:TAGS_MAX])
-        event = Event(event_id, topic, payload, dict(attributes), None, self.driver.clock.now_us(), ordinal, tags)
+        now_us, patterns = self.driver.clock.now_us(), self.driver.machine.patterns(topic, attributes)
+        tags = self.tagger.tags(patterns, now_us)
+        event = Event(event_id, topic, payload, dict(attributes), climb, now_us, ordinal, tags)
         head = head_of(event)
+        if len(head) > HEAD_BYTES_MAX and tags:  # what others want must not keep an event from being published
+            self.tagger.take_back(tags)
+            tags = self.tagger.tags(patterns, now_us, room=0)
+            event = replace(event, tags=tags)
+            head = head_of(event)
         if (wrong := too_large(head, payload, self.event_bytes_max)) is not None:
             self.tagger.take_back(tags)
             raise wrong
+        if tags and tags[-1].pattern == UNCOUNTED:
+            self._say_uncounted(topic, tags[-1].sequence)
         self._sequence += 1
         self._ordinals[topic] = ordinal
         self.waiting.append((event, key, head, future))
@@ -137,6 +162,16 @@ class Publishing:
                 self.loop.call_soon(self._seal)
             else:
                 self.loop.call_later(pause, self._seal)
+
+    def _say_uncounted(self, topic: Topic, left: int) -> None:
+        """More is subscribed to than an event can be counted by."""
+        self.metrics.uncounted_published += 1
+        if self.complaints.is_new(topic, "uncounted"):
+            log.warning(
+                "an event of %s matches %d patterns more than it can be counted by: those who want it for one of them "
+                "see no gap if it is lost, and find it by comparing ids",
+                *(topic, left),
+            )
 
     # -- sealing ------------------------------------------------------------------------------------------------
 

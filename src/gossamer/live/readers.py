@@ -1,5 +1,6 @@
 """All inboxes of a node: which events each gets, which topics the node reads for them, and what the spool keeps."""
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
@@ -9,6 +10,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.audience import Audience
 from gossamer.live.bodies import Bodies, Body
+from gossamer.live.complaints import Complaints
 from gossamer.live.deliveries import Delivery, Gap, delivery
 from gossamer.live.inbox import Inbox, closed_inbox
 from gossamer.live.metrics import Metrics
@@ -18,6 +20,8 @@ from gossamer.wire.pack import Pack
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
+
+log = logging.getLogger("gossamer.readers")
 
 
 class Readers:
@@ -40,6 +44,7 @@ class Readers:
         self.inboxes = self.audience.inboxes
         self.gave: Callable[[Topic, Delivery | Gap], None] = lambda topic, item: None
         "Told of every loss a reader of this topic was told of, and of every event it was given again."
+        self.complaints = Complaints()
         self._spilled = 0
         self._place = spool.last_place if spool is not None else 0
 
@@ -121,8 +126,8 @@ class Readers:
                 inbox.resume(cursor.acked, cursor.offered)
             else:
                 inbox.begin(self._place)
-        self.audience.add(inbox)
         self.subscriptions.add(inbox.topic, inbox.where, inbox.recover)
+        self.audience.add(inbox)
 
     def _gave(self, topic: Topic, item: Delivery | Gap) -> None:
         """A reader was told of a loss, or was given again what it had not acknowledged."""
@@ -134,11 +139,23 @@ class Readers:
 
     def missing(self, missing: Missing) -> None:
         """Events of a topic have not come: whoever reads all of it is told."""
+        if not missing.counted:
+            self._say_uncounted(missing.pattern)
+            return
         topic, where, lost = missing.pattern.topic, missing.pattern.where, missing.last - missing.first + 1
         why = f"events of {topic} from one publisher have not come: they follow if they are found"
-        for inbox in self.inboxes:
-            if inbox.wants(topic) and (not where or where == inbox.where):
+        for inbox in self.audience.readers(topic):
+            if not where or where == inbox.where:
                 inbox.offer_gap(Gap(lost, why, topic, missing.publisher))
+
+    def _say_uncounted(self, pattern: Pattern) -> None:
+        self.metrics.uncounted += 1
+        if self.complaints.is_new(f"{pattern.topic} {pattern.where}", "uncounted"):
+            log.warning(
+                "events of %s %s are not all counted, because they match more patterns than can be: if one is lost, "
+                "nothing tells that it is missing, and it is found by comparing ids",
+                *(pattern.topic, pattern.where or "(all of them)"),
+            )
 
     def _left(self, inbox: Inbox) -> None:
         if inbox in self.inboxes:

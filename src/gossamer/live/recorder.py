@@ -74,7 +74,7 @@ class Recorder:
             topic=missing.pattern.topic,
             publisher=missing.publisher,
             incarnation=missing.incarnation,
-            detail=f"{missing.first}-{missing.last}",
+            detail=f"{missing.first}-{missing.last}" if missing.counted else "uncounted",
         )
 
     def _note(self, now_us: int, note: Note) -> None:

@@ -17,7 +17,6 @@ from gossamer.live.requests import Requests
 from gossamer.live.serving import Serving
 from gossamer.live.station import Station
 from gossamer.live.trust import OpenTrust
-from gossamer.protocols.assemble import scamp_of
 from gossamer.protocols.hpmcast.addresses import written
 
 log = logging.getLogger("gossamer.node")
@@ -65,6 +64,7 @@ def take_over(node: Node, new: Config) -> None:
     old, config = node.config, merged(node.config, now)
     for name in config.subscribe:
         node.check_granted("subscribe", topic(name))
+    node.station.readers.subscriptions.check([*map(topic, config.subscribe)])
     node.config = node.station.config = config
     tables = dict.fromkeys(name.partition(".")[0] for name in now)
     for table in tables:
@@ -89,8 +89,6 @@ def merged(old: Config, now: Mapping[str, Any]) -> Config:
 
 def _params(station: Station, old: Config, new: Config) -> None:
     """Communities joined later ask for their parameters then."""
-    if (scamp := scamp_of(station.machine)) is not None:
-        scamp.params = new.scamp
     for name in station.machine.interest.mine():
         station.driver.feed(Tune(name, new.params_of(name)))
         station.driver.feed(Tune(name, new.scamp))
@@ -114,7 +112,7 @@ def _recovery(station: Station, old: Config, new: Config) -> None:
 
 
 def _subscribe(station: Station, old: Config, new: Config) -> None:
-    before, after = (tuple(map(topic, dict.fromkeys(each.subscribe))) for each in (old, new))
+    before, after = (dict.fromkeys(map(topic, each.subscribe)) for each in (old, new))
     for name in after:
         if name not in before:
             station.readers.subscriptions.add(name)

@@ -8,7 +8,7 @@ from gossamer.parts.bucket import Buckets
 from gossamer.protocols.scamp.messages import Forward, Join
 from gossamer.protocols.search.messages import ReqContact
 
-RELAYED = 100
+RELAYED = 10
 """Times as many requests of others may be passed on by one peer: it serves many. Whose it says they are does not count,
 or it could use up what others may ask."""
 

@@ -18,15 +18,14 @@ from gossamer.live.clock import monotonic_us
 from gossamer.live.link import Link
 from gossamer.live.trust import Outdated, Stranger, Trust
 from gossamer.protocols.hpmcast.addresses import Address
-from gossamer.protocols.hpmcast.messages import Digest as RowsDigest
-from gossamer.protocols.hpmcast.messages import Join as RowJoin
-from gossamer.protocols.hpmcast.messages import Row
-from gossamer.protocols.hpmcast.messages import Tell as RowsTell
-from gossamer.protocols.interests.messages import Entry, Tell
-from gossamer.protocols.naming import in_rows
+from gossamer.protocols.hpmcast.messages import LaterRows as RowsTell
+from gossamer.protocols.hpmcast.messages import PlaceRequest as RowJoin
+from gossamer.protocols.hpmcast.messages import RowDigest as RowsDigest
+from gossamer.protocols.hpmcast.messages import SubsystemRow, in_rows
+from gossamer.protocols.interests.messages import Entry, TellWants
 from gossamer.wire.proof import HASH_BYTES, NO_PACK, Proof, levels, proofs
 
-T = TypeVar("T", Entry, Row)
+T = TypeVar("T", Entry, SubsystemRow)
 
 SEALED_MAX = 256
 "Seals of our own that are kept, so that nothing is signed twice: more than a node has to say of itself."
@@ -35,9 +34,9 @@ _encoder = msgspec.msgpack.Encoder()
 _proofs = msgspec.msgpack.Decoder(Proof)
 
 
-def leaf_of(said: Entry | Row) -> bytes:
+def leaf_of(said: Entry | SubsystemRow) -> bytes:
     """What is signed: everything but the seal, and the age, which others change."""
-    if isinstance(said, Row):
+    if isinstance(said, SubsystemRow):
         text = _encoder.encode((said.about, said.author, said.stamp, said.delegates, said.interest, said.count))
         return sha256(b"gossamer rows:" + text).digest()[:HASH_BYTES]
     mark = said.mark
@@ -45,8 +44,8 @@ def leaf_of(said: Entry | Row) -> bytes:
     return sha256(b"gossamer interests:" + text).digest()[:HASH_BYTES]
 
 
-def author_of(said: Entry | Row) -> Peer:
-    return said.author if isinstance(said, Row) else said.mark.peer
+def author_of(said: Entry | SubsystemRow) -> Peer:
+    return said.author if isinstance(said, SubsystemRow) else said.mark.peer
 
 
 class Seals:
@@ -58,7 +57,7 @@ class Seals:
         "Asked of everybody a row names: whether it may stand in a view."
         self.bound = False
         "Whether only those may whose grants say where they live; whoever was granted an address lives there anyway."
-        self.met: Callable[[Row], None] = lambda row: None
+        self.met: Callable[[SubsystemRow], None] = lambda row: None
         "Told of every row that its author signed."
         self._sealed: dict[bytes, bytes] = {}
 
@@ -68,8 +67,8 @@ class Seals:
 
     def sealed(self, message: Message) -> Message:
         """A message as it may leave: with our seal on what it says of ourselves."""
-        if isinstance(message, Tell) and any(entry.mark.peer == self.me for entry in message.entries):
-            return Tell(tuple(map(self._seal, message.entries)))
+        if isinstance(message, TellWants) and any(entry.mark.peer == self.me for entry in message.entries):
+            return TellWants(tuple(map(self._seal, message.entries)))
         if isinstance(message, RowsTell) and any(row.author == self.me for row in message.rows):
             return RowsTell(tuple(map(self._seal, message.rows)), message.ages_ms)
         if isinstance(message, RowJoin) and message.row.author == self.me:
@@ -93,8 +92,8 @@ class Seals:
     def genuine(self, link: Link, message: Message) -> Message | None:
         """A message with what is genuine in it, if anything is. Whoever passes on what nobody signed should have looked
         itself."""
-        if isinstance(message, Tell):
-            return Tell(tuple(entry for entry in message.entries if not link.closed and self._holds(link, entry)))
+        if isinstance(message, TellWants):
+            return TellWants(tuple(entry for entry in message.entries if not link.closed and self._holds(link, entry)))
         if isinstance(message, RowsTell):
             ages = zip(message.rows, chain(message.ages_ms, repeat(0)))
             held = [(row, age_ms) for row, age_ms in ages if not link.closed and self._stands(link, row)]
@@ -111,7 +110,7 @@ class Seals:
         granted = self.trust.lives_at(peer)
         return granted == address if granted else not self.bound
 
-    def _stands(self, link: Link, row: Row) -> bool:
+    def _stands(self, link: Link, row: SubsystemRow) -> bool:
         """Whether a row is its author's, and all it names may take part, where it says they live."""
         for peer in in_rows((row,)):
             if not self.takes_part(peer):
@@ -126,7 +125,7 @@ class Seals:
         self.met(row)
         return True
 
-    def _holds(self, link: Link, said: Entry | Row) -> bool:
+    def _holds(self, link: Link, said: Entry | SubsystemRow) -> bool:
         if not link.checks.take(monotonic_us()):
             link.decline("too many records")
             return False

@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from gossamer.core.draws import fold
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import EventId, Peer, peer_of
-from gossamer.core.machine import Contacted, Leave, Note, Started, StartPublishing
+from gossamer.core.machine import Contacted, Leave, Message, Note, Started, StartPublishing
+from gossamer.core.messages import Carrier
 from gossamer.core.stack import Stack
 from gossamer.core.topics import topic
 from gossamer.core.trace import Head, Level
@@ -39,8 +40,8 @@ from gossamer.live.switchboard import Switchboard
 from gossamer.live.traces import SegmentWriter, host
 from gossamer.live.transports import Transport
 from gossamer.live.trust import Trust
-from gossamer.protocols.assemble import BY_CONTENT, dispatch_of, node_of, scamp_of
-from gossamer.protocols.naming import meaning, wanting
+from gossamer.protocols.assemble import BY_CONTENT
+from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
 
@@ -77,21 +78,20 @@ class Station:
         granted = trust.lives_at(self.me)
         self.design = config.design_at(granted)
         self.journal = open_journal(config, trust.name, self.incarnation, self.seed, self._in_force, granted)
-        self.machine: Stack = node_of(
-            self.design,
+        self.machine: Stack = self.design.node(
             self.me,
             self.seed,
             self.hierarchy,
             lambda name: self.config.params_of(name),
-            config.scamp,
+            lambda: self.config.scamp,
             config.search,
             spell=trust.spell if self.journal is None else self.journal.noting(trust.spell),
             recovery=lambda name: self.config.recovery_of(name),
         )
         messages = self.design.messages
         self.codec = Codec(dict.fromkeys((*messages, *NODE_CONTROL, *CLIENT_CONTROL)))
-        self.carriers = {
-            str(each.__struct_config__.tag): each for each in messages if "carried" in each.__struct_fields__
+        self.carriers: dict[str, type[Message]] = {
+            str(each.__struct_config__.tag): each for each in messages if issubclass(each, Carrier)
         }
         "Messages that carry an event, by tag."
         self.recorder = self._recorder()
@@ -113,7 +113,7 @@ class Station:
             self.hierarchy,
             self.bodies,
             metrics,
-            Subscriptions(self.driver.feed, config.spread in BY_CONTENT, lambda name: self.config.recovery_of(name)),
+            Subscriptions(self.driver, config.spread in BY_CONTENT, lambda name: self.config.recovery_of(name)),
             config.limits.inbox_items,
             config.limits.inbox_bytes,
         )
@@ -121,9 +121,8 @@ class Station:
         self._join()
 
     def _in_force(self) -> Settings:
-        config, scamp = self.config, scamp_of(self.machine)
-        params = config.scamp if scamp is None else scamp.params
-        return Settings(config.camcast, config.topics, params, config.recovery, config.recovery_topics)
+        config = self.config
+        return Settings(config.camcast, config.topics, config.scamp, config.recovery, config.recovery_topics)
 
     def _recorder(self) -> Recorder | None:
         config = self.config.trace
@@ -171,7 +170,6 @@ class Station:
             self.driver.feed,
             self.driver.meet,
             self.office.control,
-            meaning(self.machine),
             Requests(self.config.limits.requests_per_s, self.config.limits.requests_burst),
         )
 
@@ -195,12 +193,13 @@ class Station:
         self.office.hearing, self.office.handover = self.hearing, self.handover
         self.board.bye = self.office.bye
         self.driver.told = self.handover.told
-        if (dispatch := dispatch_of(self.machine)) is not None:
-            self.handover.is_unwanted = lambda event_id: event_id not in self.machine.pending and dispatch.linked()
-            self.handover.knows_all = dispatch.settled
+        spread, pending = self.machine.spread, self.machine.publications.pending
+        if isinstance(spread, Dispatch):
+            self.handover.is_unwanted = lambda event_id: event_id not in pending and spread.linked()
+            self.handover.knows_all = spread.settled
         if self.config.spread == "spidercast":  # topics stand in what neighbours say as words, which no grant is about
             self.driver.may_read = lambda peer, topic: self.hearing.may(peer, "subscribe", topic)
-            self.driver.sealed, self.hearing.wanted = self.hearing.seals.sealed, wanting(self.machine)
+            self.driver.sealed = self.hearing.seals.sealed
         take_part(self)
         self.driver.restored = self.handover.restored
         self.driver.deliver = self.readers.deliver

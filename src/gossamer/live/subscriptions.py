@@ -1,31 +1,49 @@
 """What the machine subscribes to for a node's readers: each pattern once, and recovery as long as one of them asks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from msgspec.structs import replace
 
+from gossamer.core.errors import Misuse
 from gossamer.core.machine import Effect, Given, Note, Subscribe, Tune, Unsubscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 
 
+class Fed(Protocol):
+    """A machine, through its driver."""
+
+    def feed(self, given: Given) -> None: ...
+
+    def refusal(self, topics: Sequence[Topic]) -> str | None:
+        """Why it cannot subscribe to these too."""
+
+
 class Subscriptions:
     """Counts readers. `inside`: filters run in the network; else the machine hears of topics only."""
 
-    def __init__(
-        self, feed: Callable[[Given], None], inside: bool, recovery: Callable[[Topic], RecoveryParams]
-    ) -> None:
-        self.feed, self.inside, self.recovery = feed, inside, recovery
+    def __init__(self, machine: Fed, inside: bool, recovery: Callable[[Topic], RecoveryParams]) -> None:
+        self.feed, self.refusal, self.inside, self.recovery = machine.feed, machine.refusal, inside, recovery
         self.readers: dict[Pattern, int] = {}
+        self.topics: dict[Topic, int] = {}
+        "How many readers each topic has."
         self.careful: dict[Topic, int] = {}
         "Readers of each topic that ask for what was lost."
         self.careless: dict[Topic, None] = {}
         "Topics that are read, where nobody does."
 
+    def check(self, topics: Sequence[Topic]) -> None:
+        """Misuse where the node could not tell others that it wants these too."""
+        if (why := self.refusal(topics)) is not None:
+            raise Misuse(why)
+
     def add(self, topic: Topic, where: str = "", recover: bool = True) -> None:
         """One more wants this."""
+        self.check([topic])
         pattern = Pattern(topic, where if self.inside else "")
+        self.topics[topic] = self.topics.get(topic, 0) + 1
         self.readers[pattern] = self.readers.get(pattern, 0) + 1
         if self.readers[pattern] == 1:
             self.feed(Subscribe(pattern.topic, pattern.where))
@@ -39,8 +57,9 @@ class Subscriptions:
         if self.readers[pattern] == 0:
             del self.readers[pattern]
             self.feed(Unsubscribe(pattern.topic, pattern.where))
-        if all(other.topic != topic for other in self.readers):
-            del self.careful[topic]
+        self.topics[topic] -= 1
+        if not self.topics[topic]:
+            del self.topics[topic], self.careful[topic]
         self._recover(topic)
 
     def recovery_of(self, topic: Topic) -> RecoveryParams:

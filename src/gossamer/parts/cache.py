@@ -6,22 +6,27 @@ their events entered in the index, when somebody asks.
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
 
-TAGS_MAX = 32
-"Tags an event is found by; further ones only its publisher counts."
+TAG_BYTES = 450
+"What it takes, at most, to find an event by one more tag (measured): an event of many tags counts like a large one."
 VAIN_MAX = 100
 "Events of other patterns that are looked at, beside twice as many as were found, before all parcels are opened."
 
-Tags = tuple[Tag, ...]
+Tags: TypeAlias = tuple[Tag, ...]
+Place: TypeAlias = tuple[int, int, int]
+"Publisher, incarnation, sequence."
 
 
 class Parcel(Protocol):
     """Events that came together, and leave together. A parcel is itself and equals no other."""
+
+    @property
+    def size(self) -> int:
+        """The bytes it takes, with what finds its events."""
 
     def __len__(self) -> int: ...
 
@@ -80,21 +85,23 @@ class OthersFirst(Generic[P]):
 
 
 class Cache(Generic[P]):
-    """At most `size` events, or a single parcel. A queue counts parcels: with one, each should hold one event.
+    """At most `size` events, or a single parcel, and at most so many bytes. A queue counts parcels: with one, each
+    should hold one event.
 
     Without a queue of its own the oldest goes. Of two parcels with the same event the later one counts."""
 
-    def __init__(self, size: int, queue: Queue[P] | None = None) -> None:
-        self.size = size
+    def __init__(self, size: int, bytes_max: int, queue: Queue[P] | None = None) -> None:
+        self.size, self.bytes_max = size, bytes_max
         self.queue = queue
         self.count = 0
+        self.bytes = 0
         self.order: deque[P] = deque()
         self.fresh: dict[P, None] = {}
         "Parcels not opened yet, in the order they came; all others came before them."
         self.kept: dict[EventId, P] = {}
         "The events of those that were."
-        self.places: dict[tuple[int, int, int, int], EventId] = {}
-        self.by_pattern: dict[int, dict[EventId, None]] = {}
+        self.places: dict[int, dict[Place, EventId]] = {}
+        "The same by pattern, in the order they came, and by their places in its counts."
 
     def __len__(self) -> int:
         return self.count
@@ -103,21 +110,22 @@ class Cache(Generic[P]):
         """Keeps a parcel; those that had to leave for it."""
         self.fresh[parcel] = None
         self.count += len(parcel)
-        if self.queue is not None:
-            drawn = self.queue.put(parcel, ours)
-            return [] if drawn is None else [self._leave(drawn)]
-        self.order.append(parcel)
+        self.bytes += parcel.size
         gone = []
-        while self.count > self.size and len(self.order) > 1:
-            gone.append(self._leave(self.order.popleft()))
+        if self.queue is None:
+            self.order.append(parcel)
+            while (self.count > self.size or self.bytes > self.bytes_max) and len(self.order) > 1:
+                gone.append(self._leave(self.order.popleft()))
+            return gone
+        if (drawn := self.queue.put(parcel, ours)) is not None:
+            gone.append(self._leave(drawn))
+        while self.bytes > self.bytes_max and self.count > len(parcel):
+            gone.append(self._leave(self.queue.drop()))
         return gone
-
-    def drop(self) -> P:
-        """Lets the one go whose turn it is, though there is room."""
-        return self._leave(self.order.popleft() if self.queue is None else self.queue.drop())
 
     def _leave(self, gone: P) -> P:
         self.count -= len(gone)
+        self.bytes -= gone.size
         if gone in self.fresh:
             del self.fresh[gone]
         else:
@@ -132,34 +140,35 @@ class Cache(Generic[P]):
     def at(self, source: int, incarnation: int, pattern: int, sequence: int) -> EventId | None:
         """The event that has this place in its publisher's count of the pattern."""
         self._open()
-        return self.places.get((source, incarnation, pattern, sequence))
+        return self.places.get(pattern, {}).get((source, incarnation, sequence))
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
         """Events of this pattern with their parcels, the last to come first. Whoever asks for a few wants them often,
         and finds them at the end: parcels stay closed unless it takes long."""
-        found = vain = 0
+        told: dict[EventId, None] = {}
+        vain = 0
         for parcel in reversed(self.fresh):
             for event_id, tags in reversed(parcel.entries()):
-                if pattern in [tag.pattern for tag in tags[:TAGS_MAX]]:
-                    found += 1
+                if pattern in [tag.pattern for tag in tags]:
+                    told[event_id] = None
                     yield event_id, parcel
                 else:
                     vain += 1
-            if vain > VAIN_MAX + 2 * found:
+            if vain > VAIN_MAX + 2 * len(told):
                 self._open()
                 break
-        else:
-            found = 0  # none of them is in the index
-        for event_id in islice(reversed(self.by_pattern.get(pattern, {})), found, None):
-            yield event_id, self.kept[event_id]
+        for event_id in reversed(self.places.get(pattern, {}).values()):
+            if event_id not in told:
+                yield event_id, self.kept[event_id]
 
     def _open(self) -> None:
         for parcel in self.fresh:
             for event_id, tags in parcel.entries():
                 self.kept[event_id] = parcel
-                for tag in tags[:TAGS_MAX]:
-                    self.places[event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence] = event_id
-                    self.by_pattern.setdefault(tag.pattern, {})[event_id] = None
+                for tag in tags:
+                    same, place = self.places.setdefault(tag.pattern, {}), place_of(event_id, tag)
+                    same.pop(place, None)  # what is known by it came before
+                    same[place] = event_id
         self.fresh.clear()
 
     def _take_out(self, parcel: P) -> None:
@@ -167,11 +176,13 @@ class Cache(Generic[P]):
             if self.kept.get(event_id) is not parcel:
                 continue
             del self.kept[event_id]
-            for tag in tags[:TAGS_MAX]:
-                place = (event_id.publisher, event_id.incarnation, tag.pattern, tag.sequence)
-                if self.places.get(place) == event_id:  # a publisher that lies may give one place to two events
-                    del self.places[place]
-                same = self.by_pattern.get(tag.pattern, {})
-                same.pop(event_id, None)
-                if not same:
-                    self.by_pattern.pop(tag.pattern, None)
+            for tag in tags:
+                same, place = self.places.get(tag.pattern, {}), place_of(event_id, tag)
+                if same.get(place) == event_id:  # a publisher that lies may give one place to two events
+                    del same[place]
+                    if not same:
+                        del self.places[tag.pattern]
+
+
+def place_of(event_id: EventId, tag: Tag) -> Place:
+    return event_id.publisher, event_id.incarnation, tag.sequence

@@ -26,6 +26,9 @@ class Static:
     def about(self, topic: Topic) -> Sequence[Peer]:
         return self._others(topic, self._positions(topic))
 
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        return self.about(topic)
+
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         known = self._positions(topic)
         return self._others(topic, [known[i] for i in distinct(key, len(known), k)])

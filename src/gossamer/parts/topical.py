@@ -1,18 +1,22 @@
 """Spreads whose patterns are topics: an event is counted by its own topic and by every topic that includes it."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
-from gossamer.core.events import Attribute
+from gossamer.core.draws import distinct, draw, fold, upper_pick
+from gossamer.core.events import Attribute, Event
+from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Topic
+from gossamer.core.topics import Hierarchy, Topic
 
 
 class Topical:
-    """What recovery asks of such a spread, but for `towards`. Filters run where events are read: losses are seen by
-    topic."""
+    """What recovery asks of such a spread; each has a `towards` of its own. Filters run where events are read: losses
+    are seen by topic."""
 
     tree = False
+    instead: Pattern | None = None
     node: Stack
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
@@ -20,12 +24,7 @@ class Topical:
 
     def local(self) -> Sequence[Pattern]:
         """The widest topics our users subscribed to."""
-        interest, includes = self.node.interest, self.node.hierarchy.includes
-        return in_order(
-            topic
-            for topic in interest.subscribed
-            if not any(other != topic and includes(other, topic) for other in interest.subscribed)
-        )
+        return self.node.interest.local()
 
     def known(self) -> Sequence[Pattern]:
         """These, the communities this node is in, and those it hands events to."""
@@ -34,6 +33,32 @@ class Topical:
 
     def wants(self, pattern: Pattern) -> bool:
         return self.node.interest.wants(pattern.topic)
+
+    def towards(self, pattern: Pattern) -> Sequence[Peer]:
+        raise NotImplementedError
+
+    def picked(self, k: int, key: int) -> tuple[Sequence[tuple[Peer, "Below"]], bool]:
+        """Some of those who want all of one topic, of which this node could tell."""
+        known = self.known()
+        if not known:
+            return (), True
+        pattern = known[upper_pick(draw(key, 0), len(known))]
+        peers, wanted = self.towards(pattern), Below(self.node.hierarchy, pattern.topic)
+        return [(peers[i], wanted) for i in distinct(fold(key, 1), len(peers), k)], True
+
+    def carries(self, topic: Topic, besides: Peer) -> bool:
+        """Nobody has what it does not want itself."""
+        return False
+
+
+class Below(NamedTuple):
+    """Wants a topic and what lies below it."""
+
+    hierarchy: Hierarchy
+    topic: Topic
+
+    def matches(self, event: Event) -> bool:
+        return self.hierarchy.includes(self.topic, event.topic)
 
 
 def patterns_of(node: Stack, topic: Topic) -> tuple[Pattern, ...]:

@@ -13,14 +13,16 @@ A node that starts again has another life, and whoever hung on its former one ha
 At rest all nodes share one root and all parents are alive: n - 1 links, no circle, hence one tree.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import TREE, chance, draw, fold, upper_pick
 from gossamer.core.ids import Count, Peer
-from gossamer.core.roles import Peers
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.messages import OfMember, Said
+from gossamer.core.roles import Members
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.parts.standing import Rank, Stand
@@ -32,10 +34,9 @@ TOLD = 5
 EPOCH_MAX = 1 << 62
 
 
-class Offer(Struct, frozen=True):
+class Offer(OfMember, frozen=True):
     """Where I stand: hang yourself on me if it is ahead of you. A protocol gives it its tag."""
 
-    topic: Topic
     epoch: Count
     root: Peer
     sequence: Count
@@ -47,7 +48,7 @@ class Offer(Struct, frozen=True):
     "Whether whoever is ahead should say so."
 
 
-class Part(Struct, frozen=True):
+class Part(Said, frozen=True):
     """I am not in this tree (any more). A protocol gives it its tag."""
 
     topic: Topic
@@ -77,19 +78,17 @@ class Patience(Struct, frozen=True):
     doubt: int
 
 
-class Tree(Layer):
+class SpanningTree(Layer):
     """A tree for each community this node was planted in. `members` must make a connected graph, arcs taken both ways;
     `offer` and `part` are the messages of the protocol that uses it."""
 
-    def __init__(self, node: Stack, members: Peers, pace: Pace, offer: type[Offer], part: type[Part]) -> None:
+    def __init__(self, node: Stack, members: Members, pace: Pace, offer: type[Offer], part: type[Part]) -> None:
         self.offer, self.part = offer, part
         super().__init__(node)
         self.members = members
         self.pace = pace
         self.stands: dict[Topic, Stand] = {}
         self.lives = 0
-        self.linked: list[Callable[[Topic, Sequence[Peer]], None]] = []
-        "Called with all links of this node whenever they change, and when it found its place."
         self.answers = Buckets(ANSWERS_PER_S, ANSWERS_BURST)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -274,5 +273,4 @@ class Tree(Layer):
     def _show(self, topic: Topic, stand: Stand, links: tuple[Peer, ...], always: bool = False) -> None:
         if links != stand.shown or always:
             stand.shown = links
-            for linked in self.linked:
-                linked(topic, links)
+            self.node.tell(lambda layer: layer.links_changed(topic))

@@ -1,8 +1,9 @@
 """What was lost on the way and found again: gaps that nodes noticed, events that came by recovery, and how long after.
 
 A `gap` row that names a publisher tells which of that publisher's events of a topic did not come, by numbers that count
-events of the topic (`first-last` in its detail) and not by ids. A `recover` row names an event that was asked for and
-came, and in its detail the microseconds since its absence was noticed. Between the two lies what came late by itself.
+events of the topic (`first-last` in its detail) and not by ids; where it tells `uncounted` nobody counts them, and it
+is no gap. A `recover` row names an event that was asked for and came, and in its detail the microseconds since its
+absence was noticed. Between the two lies what came late by itself.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -25,7 +26,8 @@ def list_gaps(told: DataFrame) -> DataFrame:
 
 def is_noticed() -> Column:
     """A gap in a publisher's events, and not one that a reader was told of."""
-    return is_kind("gap") & F.col("publisher").isNotNull()
+    counted = F.coalesce("detail", F.lit("")) != "uncounted"
+    return is_kind("gap") & F.col("publisher").isNotNull() & counted
 
 
 def list_recovered(told: DataFrame, events: DataFrame) -> DataFrame:

@@ -26,9 +26,9 @@ from gossamer.pipeline.overlay_summary import Aside, SetAside, Summary, summed_u
 from gossamer.pipeline.subscriptions import Sorted, Table, sort_rows
 from gossamer.pipeline.traces import as_it_is
 from gossamer.pipeline.workloads import generate_pairs
+from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Interests, Overlay, OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 Say = Callable[[str], None]
 

@@ -11,8 +11,8 @@ from pyspark.sql import functions as F
 from gossamer.fast import measures
 from gossamer.pipeline.desk import write_lines
 from gossamer.pipeline.overlay_tables import Degrees
+from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Interests, Overlay
 
 
 class SetAside(Struct, frozen=True):

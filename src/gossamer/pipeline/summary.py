@@ -79,6 +79,7 @@ def measures_by_community(outcomes: DataFrame) -> DataFrame:
         "parasites": F.col("parasites"),
         "rounds_last": F.col("rounds_last"),
         "memory": F.col("memory"),
+        "load_spread": F.col("load_spread"),
         "live": live,
     }
     return melted(outcomes.where("error is null"), values, F.col("group"))

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from gossamer.protocols.spidercast.workload import Workload
+from gossamer.protocols.spidercast.experiment.workload import Workload
 
 CELLS_AT_ONCE = 1 << 22
 "Nodes times topics that a task holds at a time."

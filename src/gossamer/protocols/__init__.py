@@ -24,11 +24,13 @@ class Protocol(Struct, frozen=True, kw_only=True):
     says: str
     "One line for people."
     package: str
-    "The folder that holds params.py, messages.py, layer.py."
+    "The folder that holds params.py, messages.py, layer.py, node.py."
     kernel: str | None = None
     theory: str | None = None
     presets: tuple[str, ...] = ()
     "Class methods of Params that may stand in an experiment file as `preset`."
+    stands_on: tuple[str, ...] = ()
+    "Other protocols that are part of its nodes."
     per_topic: bool = True
     "Whether communities may have Params of their own."
     climbs: bool = False
@@ -46,7 +48,12 @@ class Protocol(Struct, frozen=True, kw_only=True):
     @property
     def static_node(self) -> Any:
         """`(setting, me, seed) -> Stack`: a node of an experiment with fixed views."""
-        return import_module(f"{self.package}.layer").static_node
+        return import_module(f"{self.package}.node").static_node
+
+    @property
+    def spoken(self) -> tuple[type[Struct], ...]:
+        """What a node of this spread hears, with all it stands on: the types its codec must speak."""
+        return tuple(kind for name in (*self.stands_on, self.name) for kind in CATALOGUE[name].messages)
 
 
 OWN = (
@@ -58,6 +65,7 @@ OWN = (
         kernel="gossamer.protocols.camcast.kernel",
         theory="gossamer.protocols.camcast.theory",
         presets=("camcast", "damulticast", "live"),
+        stands_on=("search", "scamp", "recovery"),
         climbs=True,
     ),
     Protocol(
@@ -81,6 +89,7 @@ OWN = (
         role="spread",
         says="content-based subscription forwarding on a tree that makes itself; filters run inside the network",
         package="gossamer.protocols.dispatch",
+        stands_on=("search", "scamp", "recovery"),
         per_topic=False,
     ),
     Protocol(
@@ -88,6 +97,7 @@ OWN = (
         role="spread",
         says="gossip level by level through a hierarchy of delegates; content filters in very large groups",
         package="gossamer.protocols.hpmcast",
+        stands_on=("recovery",),
         presets=("paper", "live", "pmcast", "rfpbcast"),
         per_topic=False,
     ),
@@ -102,6 +112,7 @@ OWN = (
         role="overlay",
         says="few links for many topics: those interested in each topic are connected among themselves",
         package="gossamer.protocols.spidercast",
+        stands_on=("interests", "flood", "recovery"),
         presets=("paper", "live"),
         per_topic=False,
     ),

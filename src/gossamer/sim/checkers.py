@@ -1,10 +1,16 @@
-"""Checkers watch a world of CAMCAST nodes from outside and stop it the moment a promise is broken."""
+"""Checkers watch a world from outside and stop it the moment a promise is broken."""
+
+from collections.abc import Iterator
 
 from gossamer.core.errors import GossamerError
-from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Started
-from gossamer.core.stack import Stack
-from gossamer.protocols.camcast.layer import Camcast
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Effect, Given, Leave, Message, Note
+from gossamer.core.messages import Carrier
+from gossamer.core.publications import PENDING_MAX
+from gossamer.core.stack import OWNERS_MAX, Stack
+from gossamer.protocols.interests.layer import Interests
+from gossamer.protocols.scamp.layer import Scamp
+from gossamer.protocols.search.layer import SOUGHT_MAX, Search
 from gossamer.sim.world import Watcher, World
 
 LOOK_EVERY = 97
@@ -16,56 +22,66 @@ class CheckFailed(GossamerError):
 
 
 class Promises(Watcher):
-    """No parasite, no event delivered twice in one life, only members and publishers send, tables within bounds."""
+    """Nobody gets an event unasked, or carries one, unless its design says that nodes carry for others; nobody sends to
+    itself; tables keep their bounds."""
 
-    def __init__(self, world: World, view_max: int) -> None:
+    def __init__(self, world: World) -> None:
         self.world = world
-        self.view_max = view_max
-        self.lives: dict[Peer, int] = {}
-        self.delivered: set[tuple[Peer, int, EventId]] = set()
-        world.watchers.append(self)
+        world.watch(self)
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         if sender == target:
             raise CheckFailed(f"process {sender} sent {type(message).__name__} to itself")
-        carried = getattr(message, "carried", None)
-        if carried is None or carried.event.id.publisher == sender:
+        if not isinstance(message, Carrier) or message.carried.event.id.publisher == sender:
             return
-        if not self._node(sender).interest.communities(carried.event.topic):
-            raise CheckFailed(f"process {sender} forwarded an event of {carried.event.topic} without being a member")
+        node, topic = self.world.machines[sender], message.carried.event.topic
+        if not isinstance(node, Stack) or node.spread.relays:
+            return
+        if not node.interest.communities(topic):
+            raise CheckFailed(f"process {sender} forwarded an event of {topic} without being a member")
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
-        if type(given) is Started:
-            self.lives[peer] = self.lives.get(peer, 0) + 1
         for effect in effects:
-            if type(effect) is Deliver:
-                self._delivers(peer, effect.event.id)
-            elif type(effect) is Note and effect.kind == "parasite":
+            if type(effect) is Note and effect.kind == "parasite":
                 raise CheckFailed(f"process {peer} received an event of {effect.topic} unasked from {effect.peer}")
-        if self.world.steps % LOOK_EVERY == 0:
-            self._look(peer)
+        if self.world.steps % LOOK_EVERY == 0 and type(given) is not Leave:
+            self.look(peer)
 
-    def _delivers(self, peer: Peer, event_id: EventId) -> None:
-        this = (peer, self.lives.get(peer, 0), event_id)
-        if this in self.delivered:
-            raise CheckFailed(f"process {peer} delivered event {event_id} twice")
-        self.delivered.add(this)
-
-    def _node(self, peer: Peer) -> Stack:
+    def look(self, peer: Peer) -> None:
+        """Whether the tables of a node are within their bounds."""
         node = self.world.machines[peer]
-        assert isinstance(node, Stack)
-        return node
+        for what, size, most in bounds(node) if isinstance(node, Stack) else ():
+            if size > most:
+                raise CheckFailed(f"process {peer} keeps {size} {what}, {most} at most")
+        for topic, view in views(node) if isinstance(node, Stack) else ():
+            if peer in view or len(view) != len(set(view)):
+                raise CheckFailed(f"the view of {peer} on {topic} is out of bounds: {view}")
 
-    def _look(self, peer: Peer) -> None:
-        node = self._node(peer)
-        spread = node.spread
-        if not isinstance(spread, Camcast):
-            return
-        for topic in node.interest.mine():
-            view = spread.members.about(topic)
-            if len(view) > self.view_max or peer in view or len(view) != len(set(view)):
-                raise CheckFailed(f"the view of {peer} on {topic} is out of bounds: {list(view)}")
-            for table in spread.links.tables(topic):
-                most = spread.params_of(topic).links
-                if len(table) > most or peer in table or len(table) != len(set(table)):
-                    raise CheckFailed(f"a super-topic table of {peer} on {topic} is out of bounds: {list(table)}")
+
+def views(node: Stack) -> Iterator[tuple[str, list[Peer]]]:
+    """Whom it knows in each community."""
+    for layer in node.layers:
+        if isinstance(layer, Scamp):
+            for topic, view in layer.views.items():
+                yield topic, view.known()
+        elif isinstance(layer, Interests):
+            yield "everything", [*layer.entries()]
+
+
+def bounds(node: Stack) -> Iterator[tuple[str, int, int]]:
+    """What a node keeps: the word for it, how many, and how many at most."""
+    yield "publications that wait", node.waiting, PENDING_MAX
+    yield "owners", len(node.owners), OWNERS_MAX
+    for layer in node.layers:
+        if isinstance(layer, Scamp):
+            for topic, view in layer.views.items():
+                most = layer.params_of(topic).view_max
+                yield f"members of {topic}", len(view.held), most
+                yield f"holders in {topic}", len(view.holders), most
+        elif isinstance(layer, Search):
+            yield "acquaintances", len(layer.acquaintances), layer.params.acquaintances
+            yield "peers to begin with", len(layer.seeds), layer.params.remembered
+            yield "peers given up", len(layer.lost), layer.params.remembered
+            yield "topics asked for", len(layer.sought), SOUGHT_MAX
+        elif isinstance(layer, Interests):
+            yield "nodes known", len(layer.view.known), layer.params.view_max

@@ -7,9 +7,8 @@ from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Event
 from gossamer.core.filters import parse
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.interest import Interest
 from gossamer.core.patterns import Pattern
-from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast.addresses import Address, address_of, branch, delegates, subsystems
 from gossamer.sim.compared import Workload
 
@@ -23,9 +22,7 @@ class Crowd:
     def __init__(self, workload: Workload, crashed: float, seed: int) -> None:
         self.workload, self.seed = workload, seed
         self.peers = range(workload.nodes)
-        self.hierarchy = Hierarchy()
         self.wants = {peer: self._subscriptions(peer) for peer in self.peers}
-        self.interests = {peer: self._interest(peer) for peer in self.peers}
         self.crashed = distinct(fold(seed, CHURN), len(self.peers), round(crashed * len(self.peers)))
         self.stayers = [peer for peer in self.peers if peer not in self.crashed]
 
@@ -65,13 +62,6 @@ class Crowd:
         first = 10 * upper_pick(draw(key, 1), (SCALE - width) // 10 + 1)
         return str(parse(f"level >= {first} and level < {first + width}"))
 
-    def _interest(self, peer: Peer) -> Interest:
-        interest = Interest(self.hierarchy)
-        for pattern in self.wants[peer]:
-            interest.subscribe(pattern)
-        interest.changed()
-        return interest
-
     # -- what they publish ----------------------------------------------------------------------------------------
 
     def events(self) -> Sequence[Event]:
@@ -92,8 +82,3 @@ class Crowd:
         publisher = among[upper_pick(draw(fold(self.seed, PUBLISH), number), len(among))]
         attributes: dict[str, Attribute] = {"level": upper_pick(draw(key, 1), SCALE)}
         return Event(EventId(publisher, 0, number + 1), topic, bytes(self.workload.payload), attributes)
-
-    def audience(self, event: Event) -> list[Peer]:
-        """Who wants an event, of those that stay; its publisher has it."""
-        publisher = event.id.publisher
-        return [peer for peer in self.stayers if peer != publisher and self.interests[peer].matches(event)]

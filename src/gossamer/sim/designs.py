@@ -8,21 +8,22 @@ from gossamer.core.ids import Peer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.parts.seen import Seen
-from gossamer.protocols.assemble import dispatch_node, dynamic_node, hpmcast_node, scamp_of, spidercast_node
-from gossamer.protocols.camcast.layer import Camcast
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.dispatch.community import Community, OneCommunity
 from gossamer.protocols.dispatch.layer import Dispatch
+from gossamer.protocols.dispatch.node import dispatch_node
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.layer import Hpmcast
+from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
-from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.layer import Search
 from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.protocols.spidercast.layer import Spidercast
+from gossamer.protocols.spidercast.node import spidercast_node
 from gossamer.sim.compared import Design
 
 PULL = replace(RecoveryParams.live(), store=False)
@@ -38,7 +39,7 @@ def node_of(
     recovery = {"none": None, "live": live, "paper": RecoveryParams.paper()}[design.recovery]
     match design.spread:
         case "camcast":
-            return dynamic_node(me, seed, recovery=recovery)
+            return camcast_node(me, seed, recovery=recovery)
         case "spidercast":
             return spidercast_node(me, seed, recovery=recovery)
         case "dispatch":
@@ -52,11 +53,21 @@ def node_of(
 def flood_node(me: Peer, seed: int) -> Stack:
     """Broadcast by flooding: all nodes are members of one community, whatever their users want, and tell all they
     know."""
-    node = Stack(me, seed, Hierarchy(), Seen())
-    node.interest = OneCommunity(node.hierarchy, ROOT)
-    members = Everybody(Scamp(node, Search(node, SearchParams()), ScampParams()))
-    Flood(node, members)
-    Community(node, ROOT, members)
+    order = Hierarchy()
+    node = Stack(me, seed, order, Seen(), OneCommunity(order, ROOT))
+    contacts = Search(node, SearchParams())
+    scamp = Scamp(node, contacts, ScampParams())
+    members = Everybody(scamp)
+    spread = Flood(node, members)
+    node.use(
+        *(contacts, scamp, spread, Community(node, ROOT, members)),
+        members=members,
+        contacts=contacts,
+        links=None,
+        spread=spread,
+        outside=None,
+        recover=None,
+    )
     return node
 
 
@@ -71,6 +82,9 @@ class Everybody:
 
     def about(self, topic: Topic) -> Sequence[Peer]:
         return self.scamp.about(ROOT)
+
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        return self.scamp.sure(ROOT)
 
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         return self.scamp.sample(ROOT, k, key)
@@ -87,21 +101,16 @@ class Everybody:
 
 def peers_kept(node: Stack) -> int:
     """Entries about other nodes in all tables: one that stands in two tables counts twice."""
-    spread, scamp = node.spread, scamp_of(node)
-    views = sum(len(scamp.about(topic)) for topic in node.interest.mine()) if scamp is not None else 0
-    match spread:
-        case Camcast():
-            tables = [table for topic in node.interest.mine() for table in spread.links.tables(topic)]
-            return views + sum(map(len, tables))
-        case Dispatch():
-            return views + len(spread.table.widest)
-        case Hpmcast():
-            seats = [peer for level in range(1, spread.views.levels + 1) for peer, _ in spread.seats(level)]
-            return sum(peer != node.me for peer in seats)
-    overlay = next((layer for layer in node.layers if isinstance(layer, Spidercast)), None)
-    if overlay is None:
-        return views
-    return len(overlay.view.entries()) + len(overlay.links.neighbours())
+    spread, members = node.spread, node.members
+    if isinstance(spread, Hpmcast):
+        seats = [peer for level in range(1, spread.views.levels + 1) for peer, _ in spread.seats(level)]
+        return sum(peer != node.me for peer in seats)
+    if isinstance(members, Spidercast):
+        return len(members.view.entries()) + len(members.links.neighbours())
+    views = [members.about(topic) for topic in node.interest.mine()] if members is not None else []
+    tables = [table for topic in node.interest.mine() for table in (node.links.tables(topic) if node.links else ())]
+    further = len(spread.table.widest) if isinstance(spread, Dispatch) else 0
+    return sum(map(len, [*views, *tables])) + further
 
 
 def patterns_kept(node: Stack) -> int:
@@ -114,5 +123,4 @@ def patterns_kept(node: Stack) -> int:
             tables = spread.members.tables
             lines = [line for level in range(1, tables.levels + 1) for line in tables.lines(level)]
             return sum(len(line.row.interest) for line in lines if line is not tables.own)
-    view = next((layer for layer in node.layers if isinstance(layer, Interests)), None)
-    return 0 if view is None else sum(map(len, view.entries().values()))
+    return sum(map(len, node.members.view.entries().values())) if isinstance(node.members, Spidercast) else 0

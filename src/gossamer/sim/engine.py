@@ -104,7 +104,7 @@ def spread(
     static_node = protocol.static_node
     layout = Layout(setting, protocol.climbs)
     counting = Counting(layout, setting.interested(publication.home))
-    network = Network(seed, latency, Independent(layout.arrives))
+    network = Network(seed, latency, Independent(layout.arrives), by_event=True)
     world = World(lambda me: static_node(setting, me, seed), network, [counting, *watchers], codec)
     dead = stillborn(setting, seed)
     for row, community in zip(counting.rows, setting.communities, strict=True):

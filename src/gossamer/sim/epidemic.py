@@ -16,16 +16,17 @@ from gossamer.core.setting import event_id
 from gossamer.core.stack import Stack
 from gossamer.parts.bursts import GilbertElliott
 from gossamer.parts.tagging import Tagger
-from gossamer.protocols.assemble import static_dispatcher
-from gossamer.protocols.dispatch.layer import Dispatch, fill
+from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.protocols.dispatch.messages import Route
+from gossamer.protocols.dispatch.node import static_dispatcher
+from gossamer.protocols.dispatch.static import fill
 from gossamer.protocols.dispatch.table import Table
-from gossamer.protocols.recovery.arrays import refuse_unknown
+from gossamer.protocols.recovery.experiment.results import Result, summed_up
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.topology import Edge, Reconfiguration, edges, happenings, neighbours
+from gossamer.protocols.recovery.experiment.workload import Workload, workload
+from gossamer.protocols.recovery.kernel.arrays import refuse_unknown
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Lost, Want
-from gossamer.protocols.recovery.results import Result, summed_up
-from gossamer.protocols.recovery.setting import EpidemicSetting
-from gossamer.protocols.recovery.topology import Edge, Reconfiguration, edges, happenings, neighbours
-from gossamer.protocols.recovery.workload import Workload, workload
 from gossamer.sim.network import Independent, Latency, Loss, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
@@ -118,7 +119,7 @@ class Stage:
         self.patterns = patterns(setting.patterns)
         self.taggers = [Tagger() for _ in range(setting.dispatchers)]
         latency = Latency(median_us=setting.latency_us)
-        self.network = Lines(seed, latency, self._loss(seed), by_link=(Digest, Want, Lost, Ask))
+        self.network = Lines(seed, latency, self._loss(seed), by_link=(Digest, Want, Lost, Ask), by_event=True)
         self.edges, self.happenings = edges(setting, seed), happenings(setting, seed)
         self.wanted = {who: [self.patterns[each] for each in mine] for who, mine in enumerate(setting.subscribed(seed))}
         tree = self.tree()
@@ -152,7 +153,9 @@ class Stage:
         who, number = int(self.published.source[row]), int(self.published.sequence[row])
         matched = {self.patterns[each].where: True for each in self.published.patterns[row].tolist() if each >= 0}
         signatures = sorted(self.world.machines[who].patterns(TOPIC, matched))
-        event = Event(event_id(who, number), TOPIC, attributes=dict(matched), tags=self.taggers[who].tags(signatures))
+        now_us = self.world.now_us
+        tags = self.taggers[who].tags(signatures, now_us)
+        event = Event(event_id(who, number), TOPIC, attributes=dict(matched), published_us=now_us, tags=tags)
         self.world.give(who, Publish(event, join=False))
 
     def vanish(self, change: Reconfiguration) -> None:
@@ -172,7 +175,7 @@ class Stage:
         assert isinstance(node, Stack)
         assert isinstance(node.spread, Dispatch)
         dispatch = node.spread
-        dispatch.table = dispatch.subscriptions.table = Table(who, node.hierarchy)
+        dispatch.table = dispatch.subscriptions.table = Table(node.interest)
         dispatch.subscriptions.tellings.clear()
         fill(dispatch, tree, self.wanted)
 

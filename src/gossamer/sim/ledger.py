@@ -4,9 +4,10 @@ from typing import Any
 
 import msgspec
 
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Given, Message, Note, Received
+from gossamer.core.machine import Effect, Given, Message, Note, Received
+from gossamer.core.messages import Carrier
 from gossamer.core.trace import Kind
 from gossamer.sim.world import Watcher
 
@@ -26,33 +27,13 @@ class Compared(dict[str, Attribute]):
         return super().get(name, default)
 
 
-class Fate:
-    """What became of one event."""
-
-    def __init__(self, event: Event, audience: list[Peer], now_us: int) -> None:
-        self.event = event
-        self.audience = dict.fromkeys(audience)
-        self.published_us = now_us
-        self.delivered: dict[Peer, int] = {}
-        "Who was delivered it, and after how many microseconds."
-        self.copies: dict[Peer, int] = {}
-        "Copies that came to each."
-
-    @property
-    def reached(self) -> int:
-        return sum(peer in self.delivered for peer in self.audience)
-
-    @property
-    def share(self) -> float:
-        return self.reached / len(self.audience)
-
-
 class Ledger(Watcher):
     """Counts from `open` on: what it takes to find each other is another question."""
 
     def __init__(self) -> None:
         self.open = False
-        self.fates: dict[EventId, Fate] = {}
+        self.came: dict[EventId, dict[Peer, int]] = {}
+        "Copies of each event that came to each."
         self.copies = self.copy_bytes = self.words = self.word_bytes = self.upkeep = self.upkeep_bytes = 0
         self.looks = 0
         "Comparisons with filters since the last step."
@@ -69,7 +50,7 @@ class Ledger(Watcher):
         if not self.open:
             return
         size = self._size(message)
-        if getattr(message, "carried", None) is not None:
+        if isinstance(message, Carrier):
             self.copies += 1
             self.copy_bytes += size
             self.load[sender] = self.load.get(sender, 0) + 1
@@ -90,14 +71,11 @@ class Ledger(Watcher):
         if self.looks:
             self.matches[peer] = self.matches.get(peer, 0) + self.looks
             self.looks = 0
-        if type(given) is Received and (carried := getattr(given.message, "carried", None)) is not None:
+        if type(given) is Received and isinstance(given.message, Carrier):
             self.load[peer] = self.load.get(peer, 0) + 1
-            for event in carried.events:
-                copies = self.fates[event.id].copies
+            for event in given.message.carried.events:
+                copies = self.came.setdefault(event.id, {})
                 copies[peer] = copies.get(peer, 0) + 1
         for effect in effects:
-            if type(effect) is Deliver:
-                fate = self.fates[effect.event.id]
-                fate.delivered.setdefault(peer, now_us - fate.published_us)
-            elif type(effect) is Note and effect.event is not None:
+            if type(effect) is Note and effect.event is not None:
                 self.noted[effect.kind, peer] = self.noted.get((effect.kind, peer), 0) + 1

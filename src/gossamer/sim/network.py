@@ -10,6 +10,7 @@ from gossamer.core.draws import DUPLICATE, LATENCY, LOSS, chance, fold
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.core.messages import Carrier
 from gossamer.parts.bursts import refuse_improbable
 
 
@@ -68,30 +69,52 @@ class Network:
         loss: Loss | None = None,
         duplicated: float = 0.0,
         by_link: Iterable[type[Struct]] = (),
+        by_event: bool = False,
     ) -> None:
-        """`by_link`: messages whose fate depends on how many of their kind the link has seen, and on nothing else."""
+        """`by_link`: messages whose fate depends on how many of their kind the link has seen, and on nothing else.
+        `by_event`: what happens to an event depends on its id, who sends it to whom, and how often it did so before.
+        A kernel counts both, so a run that is compared with one does; it keeps an entry per event and link. No other
+        run does: there every message has a number, and that decides."""
         refuse_improbable(duplicated=duplicated)
         self.seed = seed
         self.latency = latency
         self.loss = loss
         self.duplicated = duplicated
+        self.by_event = by_event
         self.islands: dict[Peer, int] = {}
-        self.counter = 0
+        self.deaf: list[tuple[frozenset[Peer], frozenset[Peer]]] = []
+        "Groups of which the second hears nothing that the first says."
+        self.closed: dict[tuple[Peer, Peer], int] = {}
+        "Who says nothing to whom, because it was given up, and until when."
+        self.sent = 0
         self.copies: dict[tuple[int, Peer, Peer], int] = {}
-        "How often each event, and each kind of message, went from one peer to another."
+        "How often each event (`by_event`), and each kind of message (`by_link`), went from one peer to another."
+        self._loss_key: int = fold(seed, LOSS)
         self.by_link = {kind: peer_of(str(kind.__struct_config__.tag)) for kind in by_link}
 
     def split(self, *islands: range | list[Peer]) -> None:
         """Partitions the network: peers of different islands cannot hear each other; unnamed ones are island 0."""
         self.islands = {peer: number for number, island in enumerate(islands) for peer in island}
 
+    def cut(self, senders: Iterable[Peer], targets: Iterable[Peer]) -> None:
+        """From now on nothing that these senders say reaches these targets; the other way everything does."""
+        self.deaf.append((frozenset(senders), frozenset(targets)))
+
     def heal(self) -> None:
-        self.islands = {}
+        self.islands, self.deaf = {}, []
+
+    def passes(self, sender: Peer, target: Peer) -> bool:
+        """Whether there is a way from one to the other."""
+        if self.islands and self.islands.get(sender, 0) != self.islands.get(target, 0):
+            return False
+        return not any(sender in senders and target in targets for senders, targets in self.deaf)
 
     def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
         """After how many microseconds the message arrives: nowhere if lost, twice if duplicated."""
         key = self._key(sender, target, message)
-        if self.islands and self.islands.get(sender, 0) != self.islands.get(target, 0):
+        if (self.islands or self.deaf) and not self.passes(sender, target):
+            return []
+        if self.closed and (sender, target) in self.closed:
             return []
         if self.loss is not None and self.loss.lost(sender, target, key):
             return []
@@ -101,18 +124,16 @@ class Network:
         return delays
 
     def _key(self, sender: Peer, target: Peer, message: Message) -> int:
-        """Event-bearing messages are keyed by event, sender and copy, so that a kernel can make the same draw; so are
-        those of which it can count the copies on each link."""
+        """What draws about this transmission are made of."""
         kind = self.by_link.get(type(message))
         if kind is not None:
-            return fold(fold(fold(fold(self.seed, LOSS), kind), self._copies(kind, sender, target)), sender)  # type: ignore[no-any-return]
-        carried = getattr(message, "carried", None)
-        if carried is None:
-            self.counter += 1
-            return fold(fold(fold(self.seed, LOSS), self.counter), sender)  # type: ignore[no-any-return]
-        word = carried.event.id.word()
+            return fold(fold(fold(self._loss_key, kind), self._copies(kind, sender, target)), sender)  # type: ignore[no-any-return]
+        if not self.by_event or not isinstance(message, Carrier):
+            self.sent += 1
+            return fold(self._loss_key, self.sent)  # type: ignore[no-any-return]
+        word = message.carried.event.id.word()
         copy = self._copies(word, sender, target)
-        key = fold(fold(fold(self.seed, LOSS), word), sender)
+        key = fold(fold(self._loss_key, word), sender)
         return fold(key, copy) if copy else key  # type: ignore[no-any-return]
 
     def _copies(self, word: int, sender: Peer, target: Peer) -> int:

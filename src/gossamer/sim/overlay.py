@@ -13,15 +13,19 @@ from typing import NamedTuple
 import numpy as np
 from msgspec import Struct
 
+from gossamer.core import machine
 from gossamer.core.draws import ORDER, draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Effect, Fired, Message, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.machine import Effect, Fired, Message, PeerDown, Received, Send, SetTimer, Started, Subscribe
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
 from gossamer.parts.wants import Wants, chain_of
+from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.beats import Pulse
+from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.static import FixedView, homes, members
 from gossamer.protocols.spidercast.homes import ToSelf
 from gossamer.protocols.spidercast.layer import Maintain, Spidercast
 from gossamer.protocols.spidercast.messages import (
@@ -35,8 +39,6 @@ from gossamer.protocols.spidercast.messages import (
     Redirect,
     Seek,
 )
-from gossamer.protocols.spidercast.setting import Overlay, OverlaySetting
-from gossamer.protocols.spidercast.static import Known, homes, members
 
 KINDS: dict[type[Struct], str] = {
     Connect: "connect",
@@ -63,26 +65,41 @@ class Stage:
 
     def __init__(self, setting: OverlaySetting, seed: int) -> None:
         self.setting, self.seed = setting, seed
-        interests, params = setting.interests, setting.params
+        interests = setting.interests
         self.topics = {chain_of(name(topic), Hierarchy(), str)[-1]: topic for topic in range(interests.topic_count)}
-        home = homes(interests.nodes, interests.topic_count, seed)
-        nodes = range(interests.nodes)
-        wants = {who: Wants.of([name(each) for each in interests.of(who)], Hierarchy(), str) for who in nodes}
-        self.nodes = [Stack(who, seed, Hierarchy(), Seen()) for who in nodes]
-        self.layers = [
-            Spidercast(
-                node,
-                Known(who, members(params, len(nodes), seed, who), wants, lambda word: home[self.topics[word]]),
-                params,
-            )
-            for who, node in enumerate(self.nodes)
-        ]
+        self.homes = homes(interests.nodes, interests.topic_count, seed)
+        self.wants: dict[Peer, Wants] = {}
+        "Of all who are up, as everybody knows."
+        self.nodes: dict[Peer, Stack] = {}
+        self.layers: dict[Peer, Spidercast] = {}
         self.turn = 0
         self.counts = dict.fromkeys(KINDS.values(), 0)
-        for who, node in enumerate(self.nodes):
-            node.step(Started(), 0)
-            for topic in interests.of(who):
-                node.step(Subscribe(name(topic)), 0)
+        self.covered = 0
+        for who in range(interests.nodes):
+            self.start(who, interests.of(who))
+
+    def start(self, who: Peer, topics: Iterable[int]) -> None:
+        """A node comes, and everybody knows what it wants."""
+        params, named = self.setting.params, [name(topic) for topic in topics]
+        known = members(params, self.setting.interests.nodes, self.seed, who)
+        node = Stack(who, self.seed, Hierarchy(), Seen())
+        self.wants[who] = Wants.of(named, Hierarchy(), str)
+        view = FixedView(who, known, self.wants, lambda word: int(self.homes[self.topics[word]]))
+        layer = Spidercast(node, view, params)
+        spread = Flood(node, layer)
+        node.use(layer, spread, members=layer, contacts=None, links=None, spread=spread, outside=None, recover=None)
+        self.nodes[who], self.layers[who] = node, layer
+        node.step(Started(), self.now_us)
+        for topic in named:
+            node.step(Subscribe(topic), self.now_us)
+
+    def stop(self, who: Peer) -> None:
+        """A node goes in good order, and everybody knows."""
+        farewells = self.letters(who, self.nodes[who].step(machine.Leave(), self.now_us))
+        del self.nodes[who], self.layers[who], self.wants[who]
+        self.deal(farewells)
+        for node in self.nodes.values():
+            node.step(PeerDown(who), self.now_us)
 
     @property
     def now_us(self) -> int:
@@ -102,7 +119,10 @@ class Stage:
         """Whether anything was said but fruitless questions."""
         chosen = self.each(lambda layer: Maintain(layer.number))
         partings = [letter for letter in chosen if type(letter.message) is Disconnect]
+        asked = [(peer, who, it.task) for peer, who, it in chosen if isinstance(it, Connect)]
+        gains = {each: self.gain(*each) for each in asked}
         answers = self.deal([letter for letter in chosen if type(letter.message) is not Disconnect])
+        self.covered += sum(gains[peer, who, it.task] for who, peer, it in answers if isinstance(it, ConnectOk))
         farewells = self.deal(answers)
         self.deal(farewells)
         answers_of_partings = self.deal(partings)
@@ -111,11 +131,16 @@ class Stage:
         self.turn += 1
         return any(type(letter.message) not in FRUITLESS for letter in chosen)
 
+    def gain(self, peer: Peer, who: Peer, number: int) -> int:
+        """What a peer that is asked to connect would cover, of what is not covered well enough."""
+        task = self.layers[who].links.tasks[number]
+        return task.gain(self.wants[peer], task.sought())
+
     def each(self, timer: Callable[[Spidercast], Struct]) -> list[Letter]:
         """What all nodes write when a timer fires."""
         return [
             letter
-            for who, node in enumerate(self.nodes)
+            for who, node in self.nodes.items()
             for letter in self.letters(who, node.step(Fired(timer(self.layers[who])), self.now_us))
         ]
 
@@ -152,26 +177,25 @@ class Stage:
     def result(self, rounds: int, at_rest: bool) -> Overlay:
         kinds: dict[tuple[Peer, Peer], int] = {}
         one_sided = over = 0
-        for who, layer in enumerate(self.layers):
+        degrees = np.zeros((2, self.setting.interests.nodes), np.int32)
+        for who, layer in self.layers.items():
             for task in layer.links.tasks:
                 over += task.degree > task.limit + self.setting.params.margin
+                degrees[task.number, who] = task.degree
                 for peer in task.neighbours:
                     one_sided += who not in self.layers[peer].links.tasks[task.number].neighbours
                     link = (min(who, peer), max(who, peer))
                     kinds[link] = kinds.get(link, 0) | 1 << task.number
         links = sorted(kinds)
-        greedy, random = (
-            np.array([layer.links.tasks[number].degree for layer in self.layers], np.int32)
-            for number in (rules.GREEDY, rules.RANDOM)
-        )
         return Overlay(
             links=np.array(links, np.int32).reshape(-1, 2),
             kinds=np.array([kinds[link] for link in links], np.uint8),
-            degree_greedy=greedy,
-            degree_random=random,
+            degree_greedy=degrees[rules.GREEDY],
+            degree_random=degrees[rules.RANDOM],
             rounds=rounds,
             at_rest=at_rest,
             messages=self.counts,
+            covered=self.covered,
             one_sided=one_sided,
             over_limit=over,
         )

@@ -14,7 +14,6 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
-from gossamer.protocols.assemble import node_of, scamp_of
 from gossamer.wire.journal import OPEN, SEALED, SETTINGS, Entry, Head, digest
 from gossamer.wire.journal_reading import Givens, JournalReader, read_settings
 
@@ -135,13 +134,12 @@ class Fresh:
     def __init__(self, head: Head) -> None:
         self.settings = head.settings
         self.spelled: dict[Topic, str] = {}
-        self.machine: Stack = node_of(
-            head.design,
+        self.machine: Stack = head.design.node(
             head.node,
             head.seed,
             Hierarchy(head.parents),
             lambda topic: self.settings.of(topic),
-            head.settings.scamp,
+            lambda: self.settings.scamp,
             head.search,
             spell=lambda topic: self.spelled.get(topic, f"?{topic}"),  # never asked then: it will not go unnoticed
             recovery=lambda topic: self.settings.recovery_of(topic),
@@ -150,8 +148,6 @@ class Fresh:
 
     def change(self, entry: Entry) -> None:
         self.settings = read_settings(entry)
-        if (scamp := scamp_of(self.machine)) is not None:
-            scamp.params = self.settings.scamp
 
     def step(self, number: int, entry: Entry) -> Step:
         self.spelled.update(entry.spelled)

@@ -4,12 +4,12 @@ import heapq
 from collections.abc import Callable, Iterable, Mapping
 from typing import TypeAlias
 
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Effect, Fired, Given, Leave, Machine, Message, Received, Send, SetTimer, Started
 from gossamer.sim.network import Network
 from gossamer.wire.codec import Codec
 
-Action: TypeAlias = Callable[[], None]
+Action: TypeAlias = Callable[[], object]
 
 
 class Watcher:
@@ -40,8 +40,13 @@ class World:
     ) -> None:
         self.make = make
         self.network = network
-        self.watchers = list(watchers)
         self.codec = codec
+        self._on_sent: list[Callable[[Peer, Peer, Message], None]] = []
+        self._on_lost: list[Callable[[Peer, Peer, Message], None]] = []
+        self._on_step: list[Callable[[Peer, Given, list[Effect], int], None]] = []
+        self._on_crash: list[Callable[[Peer, int], None]] = []
+        for watcher in watchers:
+            self.watch(watcher)
         self.now_us = 0
         self.steps = 0
         self.machines: dict[Peer, Machine] = {}
@@ -49,21 +54,37 @@ class World:
         self._heap: list[tuple[int, int, Peer, int, Given | Action]] = []
         self._order = 0
 
+    def watch(self, watcher: Watcher) -> None:
+        """From now on this watcher is told, after those that came before it; only of what it wants to see."""
+        kind = type(watcher)
+        if kind.sent is not Watcher.sent:
+            self._on_sent.append(watcher.sent)
+        if kind.lost is not Watcher.lost:
+            self._on_lost.append(watcher.lost)
+        if kind.stepped is not Watcher.stepped:
+            self._on_step.append(watcher.stepped)
+        if kind.crashed is not Watcher.crashed:
+            self._on_crash.append(watcher.crashed)
+
     @property
     def up(self) -> Mapping[Peer, Machine]:
         return self.machines
 
-    def start(self, peer: Peer, contacts: Iterable[Peer] = ()) -> None:
-        """Brings a process up, for the first time or again."""
+    def is_alive(self, peer: Peer, life: int) -> bool:
+        """Whether a process is up, and has been since this life of it began."""
+        return peer in self.machines and self.lives[peer] == life
+
+    def start(self, peer: Peer, contacts: Iterable[Peer] = (), memory: Iterable[EventId] = ()) -> None:
+        """Brings a process up, for the first time or again; what it met in a former life it may remember."""
         self.machines[peer] = self.make(peer)
         self.lives[peer] = self.lives.get(peer, 0) + 1
-        self.give(peer, Started(tuple(contacts)))
+        self.give(peer, Started(tuple(contacts), tuple(memory)))
 
     def crash(self, peer: Peer) -> None:
         """Takes a process down without a word; its timers die with it."""
         if self.machines.pop(peer, None) is not None:
-            for watcher in self.watchers:
-                watcher.crashed(peer, self.now_us)
+            for crashed in self._on_crash:
+                crashed(peer, self.now_us)
 
     def leave(self, peer: Peer) -> None:
         """Takes a process down in good order."""
@@ -81,8 +102,8 @@ class World:
         except Exception as wrong:
             wrong.add_note(f"process {peer} at {self.now_us} µs, given {given}")
             raise
-        for watcher in self.watchers:
-            watcher.stepped(peer, given, effects, self.now_us)
+        for stepped in self._on_step:
+            stepped(peer, given, effects, self.now_us)
         for effect in effects:
             if type(effect) is Send:
                 self._send(peer, effect)
@@ -107,21 +128,22 @@ class World:
             self.now_us = max(self.now_us, until_us)
 
     def _send(self, sender: Peer, effect: Send) -> None:
-        data = None if self.codec is None else self.codec.encode(effect.message)
+        message, transit, machines = effect.message, self.network.transit, self.machines
+        heard = message if self.codec is None else self.codec.decode(self.codec.encode(message))
+        received = Received(sender, heard)
         for target in effect.peers:
-            for watcher in self.watchers:
-                watcher.sent(sender, target, effect.message)
-            delays = self.network.transit(sender, target, effect.message)
-            if not delays or target not in self.machines:
-                self._lost(sender, target, effect.message)
+            for sent in self._on_sent:
+                sent(sender, target, message)
+            delays = transit(sender, target, message)
+            if not delays or target not in machines:
+                self._lost(sender, target, message)
                 continue
             for delay_us in delays:
-                message = effect.message if data is None or self.codec is None else self.codec.decode(data)
-                self._push(self.now_us + delay_us, target, self.lives[target], Received(sender, message))
+                self._push(self.now_us + delay_us, target, self.lives[target], received)
 
     def _lost(self, sender: Peer, target: Peer, message: Message) -> None:
-        for watcher in self.watchers:
-            watcher.lost(sender, target, message)
+        for lost in self._on_lost:
+            lost(sender, target, message)
 
     def _push(self, when_us: int, peer: Peer, life: int, what: Given | Action) -> None:
         self._order += 1

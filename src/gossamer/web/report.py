@@ -59,6 +59,8 @@ class Section:
     table: Table | None = None
     claims: Sequence[Any] = ()
     "Each a mapping or object with id, paper_says, ours, ci95, runs, verdict, why, and where if the paper has sections."
+    apart: bool = False
+    "Whether these claims are counted by themselves, and not on top of the page."
 
 
 def render(title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> str:
@@ -71,10 +73,11 @@ def render(title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> 
             "figures": [(one, inline(one, f"s{number}f{i}-")) for i, one in enumerate(section.figures, 1)],
             "table": section.table,
             "claims": [read_claim(claim) for claim in section.claims],
+            "apart": section.apart,
         }
         for number, section in enumerate(sections, 1)
     ]
-    claims = [claim for section in shown for claim in section["claims"]]
+    claims = [claim for section in shown if not section["apart"] for claim in section["claims"]]
     return template().render(
         title=title,
         lead=lead,

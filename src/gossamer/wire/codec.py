@@ -15,6 +15,7 @@ from msgspec import NODEFAULT, Raw, Struct
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried
 from gossamer.core.machine import Message
+from gossamer.core.messages import Carrier
 
 
 class Codec:
@@ -26,7 +27,7 @@ class Codec:
         self.tags = {each.__struct_config__.tag: each for each in types}
         self._encoder = msgspec.msgpack.Encoder()
         self._decoder: msgspec.msgpack.Decoder[Message] = msgspec.msgpack.Decoder(union)
-        self._beside = {each: Beside(each) for each in types if "carried" in each.__struct_fields__}
+        self._beside: dict[type[Struct], Beside] = {each: Beside(each) for each in types if issubclass(each, Carrier)}
 
     def encode(self, message: Message) -> bytes:
         return self._encoder.encode(message)

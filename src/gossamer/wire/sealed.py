@@ -10,17 +10,16 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.core.errors import PeerFault
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import Attribute, Chance, Event
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic, remember
+from gossamer.parts.tagging import fits
 from gossamer.wire.proof import Proof, leaf
 
 EVENT_BYTES_MAX = 16 << 20
 "The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
 HEAD_BYTES_MAX = 64 << 10
-TAGS_MAX = 256
-"Patterns an event may be counted by. One that matches more is not counted by the others: losses are noticed less."
 SEAL_BYTES_MAX = 1 << 10
 "What may stand around head and payload: a proof, and what later versions add. Nobody signed it, so a relay could."
 
@@ -38,10 +37,10 @@ class Head(Struct, frozen=True, array_like=True, gc=False):
     topic: str
     "A `Topic`, looked at in `unseal`: once for each that is met, not for every event."
     attributes: Attributes
-    climb: Annotated[float, Meta(ge=0, le=1)] | None
+    climb: Chance | None
     published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
     ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-    tags: Annotated[tuple[Tag, ...], Meta(max_length=TAGS_MAX)] = ()
+    tags: tuple[Tag, ...] = ()
 
 
 class TooDeep(PeerFault):
@@ -91,6 +90,8 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
 def event_of(head: Head, payload: bytes) -> Event:
     if head.topic not in _topics:
         _check(head.topic)
+    if not fits(head.tags):
+        raise PeerFault("an event with more than 8 KiB of tags")
     return Event(head.id, head.topic, payload, head.attributes, head.climb, head.published_us, head.ordinal, head.tags)
 
 

@@ -30,6 +30,8 @@ def test_the_index_answers_as_asking_each_filter_would(given: list[Tree]) -> Non
     filters = {key: parse(text(tree)) for key, tree in enumerate(given)}
     index = indexed(filters)
     assert all(index.matches(event) == naive(filters, event) for event in SAMPLE)
+    assert all(index.matches_any(event) == bool(naive(filters, event)) for event in SAMPLE)
+    assert [*index] == [*filters]
 
 
 @settings(max_examples=30)

@@ -22,9 +22,9 @@ from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
 from gossamer.live.seals import Seals
-from gossamer.protocols.assemble import HPMCAST_MESSAGES
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.hpmcast.addresses import read
-from gossamer.protocols.hpmcast.messages import Gossip, Join, Ping, Row, Seat, Tell
+from gossamer.protocols.hpmcast.messages import LaterRows, LevelGossip, Ping, PlaceRequest, Seat, SubsystemRow
 from gossamer.wire.codec import Codec
 from live.hostile.arena import Watch
 from live.hostile.attacker import Attacker
@@ -198,9 +198,9 @@ def test_a_row_that_puts_a_delegate_elsewhere_is_refused(keys: Keys) -> None:
         async with town(keys) as nodes:
             liar, victim = nodes[2], nodes[0]
             seats = (Seat((1, 0, 0), liar.station.me), Seat((1, 0, 1), nodes[3].station.me))
-            row = Row((1,), liar.station.me, liar.station.clock.now_us(), seats, (), 2)
+            row = SubsystemRow((1,), liar.station.me, liar.station.clock.now_us(), seats, (), 2)
             part_of(victim).members.comparing.expect(liar.station.me)
-            liar.station.driver._send(Send((victim.station.me,), Tell((row,))))
+            liar.station.driver._send(Send((victim.station.me,), LaterRows((row,))))
             await until(lambda: refused([victim], "not its address") > 0)
             assert part_of(victim).members.tables.others[(1,)].row.delegates != seats
             await are_unharmed(nodes)
@@ -216,7 +216,7 @@ def test_nobody_from_outside_says_that_all_is_done_below(keys: Keys) -> None:
             liar, said = nodes[0], nodes[0].station.codec.said
 
             def lying(message: Message) -> bytes:
-                return msgpack.encode([1, 0.0, 2**31, 2**30]) if isinstance(message, Gossip) else said(message)
+                return msgpack.encode([1, 0.0, 2**31, 2**30]) if isinstance(message, LevelGossip) else said(message)
 
             liar.station.codec.said = lying  # type: ignore[method-assign]
             await liar.publish(TOPIC, b"1")
@@ -238,7 +238,7 @@ def test_floods_of_requests_rows_of_too_many_delegates_and_old_rows_change_nothi
             await mallory.greet(spread=victim.station.design.title)
             sealed, now_us = Seals(ring.peer, ring).sealed, victim.station.clock.now_us()
             seat = Seat((1, 1, 2), ring.peer)
-            own = sealed(Join(Row(seat.address, ring.peer, now_us, (seat,), (), 1), 0))
+            own = sealed(PlaceRequest(SubsystemRow(seat.address, ring.peer, now_us, (seat,), (), 1), 0))
             requests = part_of(victim).members.comparing.requests
             often, requests.per_s = requests.per_s, 0.0  # however long the victim takes to read them
             mallory.say(*[own] * 700)
@@ -248,17 +248,17 @@ def test_floods_of_requests_rows_of_too_many_delegates_and_old_rows_change_nothi
 
             part_of(victim).members.comparing.expect(ring.peer)
             crowd = (Seat((1, 0, 0), nodes[2].station.me), Seat((1, 1, 0), nodes[3].station.me), seat)
-            mallory.say(sealed(Tell((Row((1,), ring.peer, now_us, crowd, (), 3),))))
+            mallory.say(sealed(LaterRows((SubsystemRow((1,), ring.peer, now_us, crowd, (), 3),))))
             await until(lambda: refused([victim], "bad row") == 1)
-            elsewhere = Row((0, 1), ring.peer, now_us, (seat,), (), 1)
-            mallory.say(sealed(Tell((elsewhere,))))
+            elsewhere = SubsystemRow((0, 1), ring.peer, now_us, (seat,), (), 1)
+            mallory.say(sealed(LaterRows((elsewhere,))))
             await until(lambda: refused([victim], "bad row") == 2)
 
             old = tables.others[(0, 1)].row
             part_of(nodes[1]).members.say_again()
             await until(lambda: tables.others[(0, 1)].row.stamp > old.stamp)
             later = tables.others[(0, 1)].row
-            mallory.say(Tell((old,)), Ping())
+            mallory.say(LaterRows((old,)), Ping())
             await mallory.hears("hpmcast.pong")
             assert tables.others[(0, 1)].row.stamp >= later.stamp
             await are_unharmed(nodes)
@@ -268,9 +268,9 @@ def test_floods_of_requests_rows_of_too_many_delegates_and_old_rows_change_nothi
 
 def test_what_is_said_beside_an_event_is_a_gossip_or_nothing() -> None:
     """Whatever the bytes: those of a genuine gossip, changed here and there, and others."""
-    codec, chance = Codec(HPMCAST_MESSAGES), random.Random(6)
+    codec, chance = Codec(CATALOGUE["hpmcast"].spoken), random.Random(6)
     carried = Carried(Event(EventId(1, 2, 3), TOPIC))
-    true = codec.said(Gossip(carried, 2, 0.25, 3, 4))
+    true = codec.said(LevelGossip(carried, 2, 0.25, 3, 4))
     taken = refused = 0
     for _ in range(3000):
         said = bytearray(true)
@@ -278,12 +278,12 @@ def test_what_is_said_beside_an_event_is_a_gossip_or_nothing() -> None:
             said[chance.randrange(len(said))] = chance.randrange(256)
         told = bytes(said) if chance.random() < 0.7 else chance.randbytes(chance.randrange(40))
         try:
-            gossip = codec.carrier(Gossip, carried, told)
+            gossip = codec.carrier(LevelGossip, carried, told)
         except PeerFault:
             refused += 1
             continue
         taken += 1
-        assert isinstance(gossip, Gossip)
+        assert isinstance(gossip, LevelGossip)
         assert 1 <= gossip.level <= 60
         assert 0 <= gossip.rounds <= 2**31
         assert 0 <= gossip.padding <= 2**30

@@ -293,7 +293,7 @@ def test_nobody_takes_another_out_of_a_view(network: Network) -> None:
             await until(lambda: FRIEND in view.held)
             for number in range(20):
                 liar.say(Forward(TOPIC, FRIEND, number, 1, 1), Join(TOPIC, FRIEND, number, 0, 1))
-                liar.say(Contacts(TOPIC, ".", ".", (), (FRIEND,)), Gone(TOPIC), Bye() if number == 19 else Beat(TOPIC))
+                liar.say(Contacts(TOPIC, ".", (), (FRIEND,)), Gone(TOPIC), Bye() if number == 19 else Beat(TOPIC))
                 await asyncio.sleep(0.02)
                 assert FRIEND in view.known()
             await liar.is_turned_away()
@@ -327,7 +327,7 @@ def test_nobody_makes_another_a_member_that_may_not_read_the_topic(network: Netw
                 join(OUTSIDER, 1),
                 Forward(TOPIC, OUTSIDER, 1, 1, LEASE_US),
                 Gone(TOPIC, OUTSIDER),
-                Contacts(f"{TOPIC}.italy", TOPIC, TOPIC, (FRIEND, OUTSIDER)),
+                Contacts(f"{TOPIC}.italy", TOPIC, (FRIEND, OUTSIDER)),
                 AnsContact(attacker.keys.spell(TOPIC), (OUTSIDER,)),
             ]
             attacker.say(*lies * 10, records=[outsider])
@@ -364,7 +364,7 @@ def test_the_greatest_numbers_there_are_harm_nobody(network: Network) -> None:
                 Forward(TOPIC, MALLORY, 1, 1, 1),
                 Accept(TOPIC, 1),
                 Marks(TOPIC, 1, b"\xff" * 512, 1, True),
-                NewProcess(TOPIC, ".x", ".y", 1, True),
+                NewProcess(TOPIC, ".x", 1, True),
                 Probe(1, TOPIC),
                 ReqContact(MALLORY, 1, (), 4),
             ]

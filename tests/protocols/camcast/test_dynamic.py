@@ -3,14 +3,16 @@
 import pytest
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Received, Tune, Unsubscribe
+from gossamer.core.machine import Received, Tune
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
-from gossamer.protocols.assemble import dynamic_node
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params
-from protocols.dynamics import CHAIN, Town, components, layer, populated, readers, tables
+from gossamer.sim.town import Town
+from protocols.towns import CHAIN, components, layer, populated, scamp, tables, views
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -22,32 +24,31 @@ def test_a_hierarchy_finds_itself_from_random_contacts(seed: int) -> None:
             assert len(table) == 3
             assert {*table} <= {*town.members(above)}
     for topic, size in CHAIN.items():
-        assert components(town.views(topic)) == 1
-        assert {town.scamp(peer).size(topic) for peer in town.members(topic)} == {size}
+        assert components(views(town, topic)) == 1
+        assert {scamp(town, peer).size(topic) for peer in town.members(topic)} == {size}
 
 
 def test_an_empty_community_is_skipped_until_somebody_joins_it() -> None:
-    town = populated({".": 4, ".d.g": 8}, settle=20, params=Params.live())
+    town = populated({".": 4, ".d.g": 8}, seconds=20, params=Params.live())
     assert all({*table} <= {*town.members(".")} and table for (table,) in tables(town, ".d.g").values())
     event = town.publish(town.members(".d.g")[0], ".d.g")
     town.run(1)
-    assert town.missing(event, readers(town, ".d.g")) == []
+    assert town.missing(event) == []
     town.start(100, ".d")
     town.run(45)
     assert all(table == [100] for (table,) in tables(town, ".d.g").values())
     event = town.publish(town.members(".d.g")[0], ".d.g")
     town.run(1)
-    assert town.missing(event, readers(town, ".d.g")) == []
+    assert town.missing(event) == []
 
 
 def test_an_empty_community_with_two_parents_is_skipped_to_both() -> None:
     hierarchy = Hierarchy({".d": [".x"]})
-    town = populated({".": 3, ".x": 3, ".d.g": 6}, settle=20, hierarchy=hierarchy, params=Params.live())
+    town = populated({".": 3, ".x": 3, ".d.g": 6}, seconds=20, hierarchy=hierarchy, params=Params.live())
     event = town.publish(town.members(".d.g")[0], ".d.g")
     town.run(1)
-    assert len(readers(town, ".d.g")) == 12
-    assert town.missing(event, readers(town, ".d.g")) == []
-    assert not town.watch.parasites
+    assert len(town.readers(".d.g")) == 12
+    assert town.missing(event) == []
 
 
 def test_a_topic_with_two_parents_fills_a_table_for_each() -> None:
@@ -60,11 +61,11 @@ def test_a_topic_with_two_parents_fills_a_table_for_each() -> None:
 
 
 def test_crashed_super_processes_are_replaced() -> None:
-    town = populated({".": 12, ".d": 8}, params=Params.camcast())
+    town = populated({".": 12, ".d": 8}, params=Params.camcast(), told_of_failures=False)
     linked = [*dict.fromkeys(peer for (table,) in tables(town, ".d").values() for peer in table)]
     gone = linked[:6]
     for peer in gone:
-        town.world.crash(peer)
+        town.crash(peer)
     town.run(25)
     for (table,) in tables(town, ".d").values():
         assert len(table) == 3
@@ -74,7 +75,7 @@ def test_crashed_super_processes_are_replaced() -> None:
 def test_a_link_that_left_its_community_without_going_down_is_replaced_too() -> None:
     town = populated({".": 8, ".d": 8}, params=Params.camcast())
     gone = tables(town, ".d")[town.members(".d")[0]][0][0]
-    town.world.give(gone, Unsubscribe("."))
+    town.unsubscribe(gone, ".")
     town.run(25)
     assert not any(gone in table for (table,) in tables(town, ".d").values())
 
@@ -94,11 +95,7 @@ def test_rotation_changes_links_over_time_and_without_it_they_stay() -> None:
 class Silent:
     """A search that never finds anything."""
 
-    def __init__(self) -> None:
-        self.knows: list[object] = []
-        self.found: list[object] = []
-
-    def ask(self, wanted: object) -> None:
+    def ask(self, wanted: object, joining: bool = False) -> None:
         pass
 
 
@@ -106,16 +103,16 @@ def test_one_member_that_knows_the_way_up_makes_every_joiner_know_it() -> None:
     """Without any search for super-topics: only what rides along with membership messages."""
 
     def make(me: Peer) -> Stack:
-        node = dynamic_node(me, 1, params=Params.camcast())
+        node = camcast_node(me, 1, params=Params.camcast())
         links = layer(node, Links)
-        links.finding.search = Silent()  # type: ignore[assignment]
+        links.finding.contacts = Silent()
         return node
 
-    town = Town(1, make=make)
+    town = Town(make, CATALOGUE["camcast"].spoken)
     for above in (500, 501, 502):
         town.start(above, ".")
     town.start(0, ".d")
-    town.world.give(0, Received(500, Contacts(".d", ".", ".", (500, 501, 502))))
+    town.world.give(0, Received(500, Contacts(".d", ".", (500, 501, 502))))
     for peer in range(1, 40):
         town.start(peer, ".d")
         town.run(0.3)
@@ -136,11 +133,7 @@ def test_parameters_change_while_running() -> None:
 
 
 def test_a_network_whose_discovery_hides_its_topics_finds_itself_as_well() -> None:
-    def make(me: Peer) -> Stack:
-        return dynamic_node(me, 1, params=Params.live(), spell=lambda topic: topic[::-1].upper())
-
-    town = populated(CHAIN, make=make)
+    town = populated(CHAIN, params=Params.live(), spell=lambda topic: topic[::-1].upper())
     event = town.publish(town.members(".d.g")[0], ".d.g")
     town.run(1)
-    assert town.missing(event, readers(town, ".d.g")) == []
-    assert not town.watch.parasites
+    assert town.missing(event) == []

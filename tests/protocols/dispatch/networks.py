@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import get_args
 
+from composing import use
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Message, Note, Publish, Subscribe, Unsubscribe
@@ -26,22 +27,20 @@ class ByHand:
     """A tree that is as the test says."""
 
     def __init__(self) -> None:
-        self.linked: list[Callable[[Topic, Sequence[Peer]], None]] = []
-        self.links: dict[Peer, None] = {}
+        self.near: dict[Peer, None] = {}
         self.found = True
+
+    def links(self, topic: Topic) -> Sequence[Peer]:
+        return tuple(self.near)
 
     def ready(self, topic: Topic) -> bool:
         return self.found
 
-    def changed(self) -> None:
-        for linked in self.linked:
-            linked(".", tuple(self.links))
-
 
 def dispatcher(me: Peer, seed: int, params: Params) -> Stack:
     node = Stack(me, seed, Hierarchy(), Seen())
-    Dispatch(node, params, ByHand())
-    return node
+    spread = Dispatch(node, params, ByHand())
+    return use(node, spread, spread=spread)
 
 
 class Seeing(Watcher):
@@ -100,12 +99,12 @@ class Dispatchers:
             overlay = self.dispatch(me).overlay
             assert isinstance(overlay, ByHand)
             if there:
-                overlay.links[peer] = None
+                overlay.near[peer] = None
                 self.near[me].append(peer)
             else:
-                del overlay.links[peer]
+                del overlay.near[peer]
                 self.near[me].remove(peer)
-            overlay.changed()
+            self.dispatch(me).links_changed(".")
             self.world.give(me, Unsubscribe(".never"))  # any step: what the change made the layer say goes out
 
     def subscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:

@@ -6,16 +6,16 @@ from hypothesis import strategies as st
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
-from gossamer.core.filters import parse
 from gossamer.core.ids import EventId
+from gossamer.core.interest import Interest
 from gossamer.core.machine import Deliver, Note, Publish, Received, Send, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
-from gossamer.protocols.assemble import static_dispatcher
 from gossamer.protocols.dispatch.layer import ROUTE_MAX, Dispatch
 from gossamer.protocols.dispatch.messages import Route
+from gossamer.protocols.dispatch.node import static_dispatcher
 from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.static import breadth_first
 from gossamer.protocols.dispatch.table import Table
@@ -128,7 +128,7 @@ def test_a_publication_waits_for_the_tree() -> None:
     assert net.delivered(event) == []
     assert net.node(0).waiting == 1
     overlay.found = True
-    overlay.changed()
+    net.dispatch(0).links_changed(".")
     net.world.give(0, Subscribe(".x"))
     net.run(1)
     assert net.delivered(event) == [4]
@@ -216,13 +216,15 @@ def test_a_pattern_is_wanted_where_one_that_includes_it_is() -> None:
 def test_a_filter_nobody_told_of_is_not_read_unless_there_may_be_some(monkeypatch: pytest.MonkeyPatch) -> None:
     """Reading one takes far longer than sending it, and everybody would pass it on."""
     made_up = Pattern(".a", "x > 7")
-    covering, plain = Table(0, Hierarchy(), hidden=True), Table(0, Hierarchy())
+    covering, plain = Table(Interest(Hierarchy()), hidden=True), Table(Interest(Hierarchy()))
     for table in (covering, plain):
-        table.add(0, Pattern(".a", "x > 2"), parse("x > 2"))
+        table.interest.subscribe(Pattern(".a", "x > 2"))
     assert covering.wants(made_up)
-    monkeypatch.setattr("gossamer.protocols.dispatch.table.text_covers", None)
+    monkeypatch.setattr("gossamer.core.covering.text_covers", None)
+    monkeypatch.setattr("gossamer.protocols.dispatch.table.read", None)
     assert not plain.wants(made_up)
-    plain.add(0, Pattern("."), None)
+    plain.interest.subscribe(Pattern("."))
+    plain.interest_changed()
     assert plain.wants(made_up)
 
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
+from composing import use
 from gossamer.core.draws import CHURN, VIEW, distinct, fold
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Layer
 from gossamer.core.machine import Effect, Given, Message, Note, Publish, Subscribe
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.tagging import Tagger
@@ -14,14 +16,15 @@ from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import Message as FloodMessage
 from gossamer.protocols.flood.messages import Pass
 from gossamer.protocols.flood.params import Params
-from gossamer.protocols.flood.tree import Tree, flooding
-from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.flood.tree import BroadcastTree, flooding
 from gossamer.protocols.recovery.messages import Message as RecoveryMessage
+from gossamer.protocols.recovery.node import recovering
 from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.sim.checkers import Promises
+from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
 from gossamer.wire.codec import Codec
-from protocols.dynamics import Watch
 
 TREE = Params(tree=True)
 FLOOD = Params()
@@ -63,6 +66,9 @@ class Neighbours(Layer):
             if any(includes(wanted, topic) for wanted in self.graph.wants[peer])
         ]
 
+    def sure(self, topic: Topic) -> Sequence[Peer]:
+        return self.about(topic)
+
     def sample(self, topic: Topic, k: int, key: int) -> list[Peer]:
         known = self.about(topic)
         return [known[i] for i in distinct(key, len(known), k)]
@@ -74,14 +80,16 @@ class Neighbours(Layer):
         return True
 
 
-class Counts(Watch):
+class Counts(Chronicle):
     """Besides: copies that were in vain, and bytes."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, world: World) -> None:
+        super().__init__(world, lambda peer, event: True)
         self.bytes = self.last_bytes = 0
         self.last: Message | None = None
         self.copies: list[tuple[Peer, Peer, Event]] = []
+        self.log: list[tuple[Peer, Peer, Message]] = []
+        self.keep_log = False
         self.in_vain = 0
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
@@ -89,6 +97,8 @@ class Counts(Watch):
         if message is not self.last:  # the same one may go to many
             self.last, self.last_bytes = message, len(CODEC.encode(message))
         self.bytes += self.last_bytes
+        if self.keep_log:
+            self.log.append((sender, target, message))
         if type(message) is Pass:
             self.copies.append((sender, target, message.carried.event))
 
@@ -119,9 +129,10 @@ class Graph:
         self.links = {peer: [*others] for peer, others in links.items()}
         self.wants = {peer: [*(wants[peer] if wants else (NEWS,))] for peer in links}
         self.params, self.recovery, self.seed, self.payload = params, recovery, seed, payload
-        self.watch = Counts()
         self.network = Network(seed, latency or Latency(median_us=20_000, shape="lognormal", spread=0.3))
-        self.world = World(self.make, self.network, [self.watch], CODEC)
+        self.world = World(self.make, self.network, (), CODEC)
+        self.watch = Counts(self.world)
+        Promises(self.world)
         self.sequence = 0
         self.taggers: dict[Peer, Tagger] = {}
         self.published: list[tuple[EventId, Topic]] = []
@@ -131,11 +142,10 @@ class Graph:
 
     def make(self, me: Peer) -> Stack:
         node = Stack(me, self.seed, Hierarchy(), Seen())
-        spread = flooding(node, Neighbours(node, self), self.params)
-        if self.recovery is not None:
-            params = self.recovery
-            Recovery(node, spread, lambda topic: params)
-        return node
+        members = Neighbours(node, self)
+        spread = flooding(node, members, self.params)
+        recover = recovering(node, spread, self.recovery)
+        return use(node, members, spread, recover, members=members, spread=spread, recover=recover)
 
     def start(self, peer: Peer) -> None:
         self.world.start(peer)
@@ -147,9 +157,9 @@ class Graph:
         assert isinstance(machine, Stack)
         return machine
 
-    def tree(self, peer: Peer) -> Tree:
+    def tree(self, peer: Peer) -> BroadcastTree:
         spread = self.node(peer).spread
-        assert isinstance(spread, Tree)
+        assert isinstance(spread, BroadcastTree)
         return spread
 
     def flood(self, peer: Peer) -> Flood:
@@ -183,14 +193,14 @@ class Graph:
     def _hook(self, peer: Peer, say: Callable[[Layer], None]) -> None:
         if peer in self.world.up:
             self.node(peer).tell(say)
-            self.node(peer).era += 1
+            self.node(peer).era.ends()
 
     # -- events -----------------------------------------------------------------------------------------------
 
     def publish(self, peer: Peer, topic: Topic = NEWS) -> EventId:
         self.sequence += 1
         event_id = EventId(peer, 0, self.sequence)
-        tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, {}))
+        tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, {}), self.world.now_us)
         self.world.give(peer, Publish(Event(event_id, topic, self.payload, tags=tags)))
         self.published.append((event_id, topic))
         return event_id
@@ -210,7 +220,7 @@ class Graph:
         """Every reader that an event did not reach."""
         found = []
         for event_id, topic in self.published[since:]:
-            got = {*self.watch.delivered.get(event_id, ())}
+            got = self.watch.fates[event_id].got if event_id in self.watch.fates else {}
             found += [(event_id, peer) for peer in self.readers(topic) if peer not in got]
         return found
 

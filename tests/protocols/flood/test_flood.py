@@ -2,6 +2,7 @@
 
 import pytest
 
+from composing import use
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
@@ -11,10 +12,12 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
 from gossamer.protocols.flood import kernel
-from gossamer.protocols.flood.layer import Flood, static_node
+from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import Pass
+from gossamer.protocols.flood.node import static_node
 from gossamer.protocols.flood.params import Params
 from gossamer.protocols.recovery.params import Params as RecoveryParams
+from gossamer.sim.network import Latency
 from protocols.flood.graphs import FLOOD, TREE, Graph, arcs, mutual
 from protocols.hierarchies import SMALL, setting
 
@@ -24,7 +27,8 @@ LINE = {0: [1], 1: [0, 2], 2: [1, 3], 3: [2]}
 
 @pytest.mark.parametrize("params", [FLOOD, TREE], ids=["flood", "tree"])
 def test_an_event_never_goes_back_to_where_it_came_from_nor_to_its_publisher(params: Params) -> None:
-    line, all_linked = Graph(LINE, params), Graph(mutual(arcs(6, 6, 1)), params)
+    steady = Latency(median_us=20_000)  # or a copy may cross one on its way back
+    line, all_linked = Graph(LINE, params, latency=steady), Graph(mutual(arcs(6, 6, 1)), params, latency=steady)
     for graph in (line, all_linked):
         graph.publish(0)
         graph.run(1)
@@ -47,7 +51,6 @@ def test_events_pass_only_links_whose_both_ends_want_the_topic(params: Params) -
     for sender, target, event in graph.watch.copies:
         assert includes(wants[sender][0], event.topic)
         assert includes(wants[target][0], event.topic)
-    assert graph.watch.parasites == []
     assert graph.missing() == []
 
 
@@ -81,6 +84,7 @@ def test_events_wait_until_the_node_has_its_place() -> None:
     node = Stack(1, 1, Hierarchy(), Seen())
     members = NotYet(node, {".news": range(4)})
     flood = Flood(node, members)
+    use(node, flood, members=members, spread=flood)
     node.step(Subscribe(".news"), 0)
     assert not [each for each in node.step(Publish(Event(EventId(1, 0, 1), ".news")), 0) if type(each) is Send]
     assert node.waiting == 1
@@ -108,7 +112,6 @@ def test_with_recovery_nothing_is_missing_at_a_loss_of_a_fifth(params: Params, s
     graph.stream(60, range(5), 0.05)
     graph.run(20)
     assert graph.missing() == []
-    assert graph.watch.twice == []
     assert graph.watch.sends["Again"] > 0
 
 

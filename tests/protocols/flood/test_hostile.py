@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import (
@@ -29,7 +30,7 @@ from gossamer.protocols.flood.branches import GUESTS_MAX
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Message, Near, Part, Pass, Prune
 from gossamer.protocols.flood.missing import MISSING_MAX, PER_PEER, TRIES
 from gossamer.protocols.flood.params import Params
-from gossamer.protocols.flood.tree import GRAFTS_PER_S, TOPICS_MAX, WORDS_BURST, Tree
+from gossamer.protocols.flood.tree import GRAFTS_PER_S, TOPICS_MAX, WORDS_BURST, BroadcastTree
 from gossamer.wire.codec import Codec
 from protocols.saying import ME, PEERS, TOPICS, any_of
 from protocols.victims import Victim
@@ -47,7 +48,8 @@ class Member(Victim):
     def __init__(self, *subscribed: Topic, params: Params | None = None) -> None:
         node = Stack(ME, 1, Hierarchy(), Seen())
         members = Static(node, {topic: range(8) for topic in TOPICS})
-        self.tree = Tree(node, members, params or Params(tree=True, remembered=20, shortcut=1))
+        self.tree = BroadcastTree(node, members, params or Params(tree=True, remembered=20, shortcut=1))
+        use(node, self.tree, members=members, spread=self.tree)
         super().__init__(node, CODEC, Started(), *map(Subscribe, subscribed or (NEWS,)))
 
     def check(self) -> None:
@@ -108,7 +110,8 @@ def live_through(history: list[tuple[Given, int]]) -> list[list[Effect]]:
 @settings(max_examples=150)
 @given(HISTORY)
 def test_anything_said_at_any_time_is_taken_within_bounds_and_always_alike(history: list[tuple[Given, int]]) -> None:
-    assert live_through(history) == live_through(history)
+    # As they are written: an attribute may be no number at all (NaN), which equals nothing.
+    assert repr(live_through(history)) == repr(live_through(history))
 
 
 def test_one_that_makes_events_up_fills_its_own_share_and_is_asked_a_few_times_for_each() -> None:

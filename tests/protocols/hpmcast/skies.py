@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Effect, Given
 from gossamer.core.stack import Stack
@@ -12,10 +11,10 @@ from gossamer.protocols.hpmcast.addresses import Address, branch
 from gossamer.protocols.hpmcast.condensing import condensed
 from gossamer.protocols.hpmcast.electing import covering, elected
 from gossamer.protocols.hpmcast.layer import Hpmcast
-from gossamer.protocols.hpmcast.messages import Row, Seat
+from gossamer.protocols.hpmcast.messages import Seat, SubsystemRow
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.hpmcast.wanting import Interest, wanted
-from protocols.hpmcast.towns import Town
+from protocols.hpmcast.towns import HierarchyTown
 
 CAPACITIES = 3
 "Each participant says it can bear its number modulo this."
@@ -23,7 +22,7 @@ Line = tuple[Address, tuple[Peer, ...], Interest, int]
 "About, delegates, interest, count."
 
 
-class Sky(Town):
+class Sky(HierarchyTown):
     """A town that is seen from above, where clocks may be wrong and participants live where `places` says."""
 
     skews: dict[Peer, int]
@@ -53,18 +52,18 @@ class Sky(Town):
 
     # -- what should be -----------------------------------------------------------------------------------------
 
-    def heaven(self) -> dict[Address, Row]:
+    def heaven(self) -> dict[Address, SubsystemRow]:
         """The row of every populated subsystem, and, by address and number, of everybody."""
         depth = len(self.branching)
-        rows: dict[Address, Row] = {}
-        lowest: dict[Address, Row] = {}
+        rows: dict[Address, SubsystemRow] = {}
+        lowest: dict[Address, SubsystemRow] = {}
         for peer in self.world.up:
             seat = Seat(self.address(peer), peer, peer % CAPACITIES)
-            lowest[(*seat.address, peer)] = Row(seat.address, peer, 0, (seat,), self.asked(peer), 1)
+            lowest[(*seat.address, peer)] = SubsystemRow(seat.address, peer, 0, (seat,), self.asked(peer), 1)
         rows.update(lowest)
         below = lowest
         for level in range(2, depth + 1):
-            grouped: dict[Address, list[Row]] = {}
+            grouped: dict[Address, list[SubsystemRow]] = {}
             for key in sorted(below):
                 grouped.setdefault(branch(below[key].about, 1) if level > 2 else key[: depth - 1], []).append(
                     below[key]
@@ -73,7 +72,7 @@ class Sky(Town):
             rows.update(below)
         return rows
 
-    def summed(self, about: Address, lines: list[Row], level: int) -> Row:
+    def summed(self, about: Address, lines: list[SubsystemRow], level: int) -> SubsystemRow:
         upkeep, hierarchy = self.upkeep or Upkeep(), self.node(next(iter(self.world.up))).hierarchy
         candidates: list[Sequence[Seat]] = [row.delegates for row in lines]
         if level == 2 and upkeep.choice == "coverage":
@@ -81,7 +80,7 @@ class Sky(Town):
             candidates = [covering(read, self.params.delegates, hierarchy)]
         interest = condensed([row.interest for row in lines], upkeep.grade(level), upkeep.interest_size, hierarchy)
         seats = elected(candidates, self.params.delegates, upkeep.choice)
-        return Row(about, seats[0].peer, 0, seats, interest, sum(row.count for row in lines))
+        return SubsystemRow(about, seats[0].peer, 0, seats, interest, sum(row.count for row in lines))
 
     def unlike(self) -> list[tuple[Peer, int, list[Line], list[Line]]]:
         """Who sees on which level what, and what it should see."""
@@ -111,27 +110,24 @@ class Sky(Town):
 
     # -- events -------------------------------------------------------------------------------------------------
 
-    def undelivered(self, topics: Sequence[str]) -> list[tuple[Event, list[Peer], list[Peer]]]:
-        """Somebody publishes on every topic. Events with those who did not get it, and those who should not have."""
-        self.due.clear()
-        up = [*self.world.up]
-        ids: list[EventId] = []
-        for number, topic in enumerate(topics):
-            for x in range(6):
-                at = (number * 6 + x) % len(up)
-                ids.append(self.publish(up[at], self.world.now_us + number * 6 + x, topic, {"x": x, "y": x % 3}))
+    def undelivered(self, topics: Sequence[str]) -> list[tuple[EventId, list[Peer], list[Peer]]]:
+        """Somebody publishes on every topic. Events, with who did not get it, and who should not have carried it."""
+        up = self.up
+        ids = [
+            self.publish(up[(number * 6 + x) % len(up)], topic, {"x": x, "y": x % 3})
+            for number, topic in enumerate(topics)
+            for x in range(6)
+        ]
         self.run(12)
         wrong = []
         for each in ids:
-            event = self.published[each]
-            got = sorted(self.seeing.delivered.get(each, []))
-            carried = self.seeing.relayed.get(each, [])
-            want = sorted(peer for peer in up if self.node(peer).interest.matches(event))
+            missed = [peer for peer, _ in self.missing(each)]
+            carried = self.chronicle.relays.get(each, [])
             strange = [peer for peer in carried if not self.hpmcast(peer).members.tables.stands(2)]
-            if got != want or strange:
-                wrong.append((event, sorted({*want} ^ {*got}), strange))
+            if missed or strange:
+                wrong.append((each, missed, strange))
         return wrong
 
 
-def line_of(row: Row) -> Line:
+def line_of(row: SubsystemRow) -> Line:
     return row.about, tuple(seat.peer for seat in row.delegates), row.interest, row.count

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.hpmcast import arrays
 from gossamer.protocols.hpmcast.addresses import (
     Address,
     address_of,
@@ -20,8 +19,9 @@ from gossamer.protocols.hpmcast.addresses import (
     view,
     written,
 )
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
+from gossamer.protocols.hpmcast.kernel import arrays
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.setting import HierarchySetting
 
 BRANCHINGS = st.lists(st.integers(1, 300), min_size=1, max_size=6)
 

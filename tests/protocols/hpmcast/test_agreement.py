@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.fast import hierarchy as fast
-from gossamer.protocols.hpmcast import arrays, messages
+from gossamer.fast import hpmcast as fast
+from gossamer.protocols.hpmcast import messages
+from gossamer.protocols.hpmcast.experiment.results import HierarchyResult
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
+from gossamer.protocols.hpmcast.kernel import arrays
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.results import Result
-from gossamer.protocols.hpmcast.setting import HierarchySetting
-from gossamer.sim import hierarchy as sim
+from gossamer.sim import hpmcast as sim
 from gossamer.wire.codec import Codec
 
 SHAPES = ((4, 4, 4), (3, 5, 4), (8, 7), (2, 3, 2, 4), (40,), (2, 2, 2, 2, 2, 2))
@@ -33,7 +34,7 @@ def small(number: int, **changed: Any) -> HierarchySetting:
     return HierarchySetting(**{**plain, **changed}, params=Params(**params))
 
 
-def compare(setting: HierarchySetting, seed: int, codec: Codec | None = None) -> Result:
+def compare(setting: HierarchySetting, seed: int, codec: Codec | None = None) -> HierarchyResult:
     """Who has the event, and every count of both; what the kernel says."""
     room, world = fast.play(setting, seed), sim.play(setting, seed, codec)
     where = f"seed {seed}, {setting}"
@@ -62,10 +63,15 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "estimated": {"estimated": True},
     "estimated, with a floor": {"estimated": True, "audience_floor": 5},
     "aware of loss and crashes": {"expected_loss": 0.3, "expected_crashed": 0.2, "loss": 0.3, "crashed": 0.2},
+    "fixed rounds, filtered by who sends": {"variant": "pmcast", "rounds": 6},
+    "fixed rounds, filtered by who receives": {"variant": "rfpbcast", "rounds": 3, "hops": 2},
+    "a reliability": {"reliability": 0.9, "expected_loss": 0.2},
+    "a reliability, estimated, with a floor": {"reliability": 0.99, "estimated": True, "audience_floor": 3},
     "few hops": {"hops": 2},
     "few repetitions": {"repetitions": 1, "fanout": 4},
     "hops and repetitions": {"hops": 4, "repetitions": 2, "audience_floor": 8},
     "a reliable medium at the top": {"attempts": 4, "loss": 0.5},
+    "neighbours want the same": {"local": 0.7},
     "nobody wants it": {"interest": 0.0},
     "one participant": {"branching": (1, 1), "populated": 1.0},
     "more picks than there are participants": {"fanout": 70},
@@ -106,6 +112,10 @@ def anything(seed: int) -> HierarchySetting:
     }  # fmt: skip
     if not params["estimated"]:
         params |= {"direct": pick.choice((0, 0, 1, 4, 100)), "lan": pick.choice((0, 0, 3, 100))}
+    params["reliability"] = pick.choice((0.0, 0.0, 0.0, 0.5, 0.99))
+    if params["variant"] != "hpmcast" and pick.random() < 0.3:
+        asking = {"audience_floor": 0, "estimated": False, "direct": 0, "lan": 0, "reliability": 0.0}
+        params |= asking | {"rounds": pick.choice((1, 3, 12))}
     where: dict[str, Any] = {"branching": tuple(branching), "populated": pick.choice((1.0, 0.8, 0.4, 0.1))}
     if pick.random() < 0.3:
         radix = [pick.choice((1, 2, 5, 256)) for _ in branching]
@@ -133,7 +143,7 @@ def test_they_agree_on_many_things_nobody_thought_of() -> None:
 
 def test_what_is_compared_with_the_kernel_goes_through_the_codec_too() -> None:
     for seed in range(10):
-        compare(small(seed), seed, Codec([messages.Gossip]))
+        compare(small(seed), seed, Codec([messages.LevelGossip]))
 
 
 @pytest.mark.parametrize("reason", ["levels.GOSSIP", "levels.LOOK"])

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from gossamer.fast.hierarchy import run
+from gossamer.fast.hpmcast import run
+from gossamer.protocols.hpmcast.experiment.results import HierarchyResult
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.results import Result
-from gossamer.protocols.hpmcast.setting import HierarchySetting
 
 A, R = 22, 3
 SEEDS = range(20)
@@ -18,7 +18,7 @@ INTERESTS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.8, 1.0)
 
 
 @cache
-def measured(interest: float, **params: Any) -> list[Result]:
+def measured(interest: float, **params: Any) -> list[HierarchyResult]:
     return run(HierarchySetting.regular(A, 3, interest=interest, params=Params(**params)), SEEDS)
 
 

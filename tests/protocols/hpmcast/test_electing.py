@@ -5,7 +5,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
 from gossamer.protocols.hpmcast.electing import covering, elected
 from gossamer.protocols.hpmcast.messages import Seat
-from gossamer.protocols.hpmcast.wanting import Wanted
+from gossamer.protocols.hpmcast.wanting import WantedPatterns
 
 LINES = [
     [Seat((0, 1), 1, 5), Seat((0, 2), 2, 9), Seat((0, 3), 3, 1)],
@@ -38,9 +38,9 @@ def test_all_where_there_are_fewer() -> None:
     assert elected([], 3, "branches") == ()
 
 
-def member(number: int, *wanted: tuple[str, str]) -> tuple[Seat, Wanted]:
+def member(number: int, *wanted: tuple[str, str]) -> tuple[Seat, WantedPatterns]:
     patterns = tuple(Pattern(topic, parse(where).text if where else "") for topic, where in wanted)
-    return Seat((0, number), number), Wanted(patterns)
+    return Seat((0, number), number), WantedPatterns(patterns)
 
 
 def test_those_who_together_cover_most_interests() -> None:

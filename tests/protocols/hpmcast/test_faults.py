@@ -9,11 +9,11 @@ import pytest
 
 from gossamer.core.draws import CHURN, draw, fold, upper_pick
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Contacted, Message, Subscribe, Unsubscribe
+from gossamer.core.machine import Contacted, Message
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Choice, Upkeep
-from gossamer.sim.network import Independent, Latency
+from gossamer.sim.network import Latency
 from gossamer.sim.world import Watcher
 from protocols.hpmcast.skies import Sky
 from protocols.hpmcast.towns import EXCHANGE
@@ -59,6 +59,7 @@ class Disaster:
             params=Params(delegates=1 + seed % 3, direct=1 << 20),
             upkeep=Upkeep(choice=choice, weakest=("type", "attribute")[seed % 2]),
             recovery=EXCHANGE if seed % 2 else None,
+            told_of_failures=seed % 4 > 1,
         )
         self.world, self.network = self.town.world, self.town.world.network
         self.free = list(range(places))
@@ -89,12 +90,12 @@ class Disaster:
 
     def crash(self, peer: Peer) -> None:
         if len(self.world.up) > self.size // 2:
-            self.world.crash(peer)
+            self.town.crash(peer)
             self.free.append(peer)
 
     def leave(self, peer: Peer) -> None:
         if len(self.world.up) > self.size // 2:
-            self.world.leave(peer)
+            self.town.leave(peer)
             self.free.append(peer)
 
     def come(self, peer: Peer) -> None:
@@ -102,21 +103,21 @@ class Disaster:
         if self.free:
             newcomer = self.free.pop(self.dice.below(len(self.free)))
             self.town.skews[newcomer] = (0, 0, 300_000_000)[self.dice.below(3)]
-            self.town.start(newcomer)
+            self.town.come(newcomer)
 
     def restart(self, peer: Peer) -> None:
         """Nobody notices, but it knows nothing any more."""
-        self.world.crash(peer)
+        self.town.crash(peer)
         self.town.skews[peer] = 0
-        self.town.start(peer)
+        self.town.come(peer)
 
     def move(self, peer: Peer) -> None:
         """It lives elsewhere from now on, where nobody else will."""
         if self.free:
             place = self.town.address(self.free.pop(self.dice.below(len(self.free))))
-            self.world.crash(peer)
+            self.town.crash(peer)
             self.town.places[peer] = place
-            self.town.start(peer)
+            self.town.come(peer)
 
     def behead(self, peer: Peer) -> None:
         """All delegates of a subsystem die at once."""
@@ -128,29 +129,29 @@ class Disaster:
 
     def want(self, peer: Peer) -> None:
         pattern = self.dice.pattern()
-        self.world.give(peer, Subscribe(pattern.topic, pattern.where))
+        self.town.subscribe(peer, pattern.topic, pattern.where)
 
     def drop(self, peer: Peer) -> None:
         for pattern in [*self.town.node(peer).interest.patterns][:1]:
-            self.world.give(peer, Unsubscribe(pattern.topic, pattern.where))
+            self.town.unsubscribe(peer, pattern.topic, pattern.where)
 
     def lose(self, peer: Peer) -> None:
         loss = (0.0, 0.05, 0.3)[self.dice.below(3)]
-        self.network.loss = Independent(lambda sender, target: 1 - loss)
+        self.town.lose(loss)
 
     def deafen(self, peer: Peer) -> None:
         """What it says is heard, and it hears nothing."""
-        self.network.loss = Independent(lambda sender, target: 0.0 if target == peer else 1.0)
+        self.town.cut(self.town.up, [peer])
 
     def cut(self, peer: Peer) -> None:
         """In two, anyhow or along the borders of a subsystem."""
         if self.network.islands:
-            self.network.heal()
+            self.town.heal()
         elif self.dice.below(2):
-            self.network.split([], [each for each in range(256) if self.dice.below(2)])
+            self.town.split([], [each for each in range(256) if self.dice.below(2)])
         else:
             there = self.town.address(peer)[0]
-            self.network.split([], [each for each in self.world.up if self.town.address(each)[0] == there])
+            self.town.split([], [each for each in self.world.up if self.town.address(each)[0] == there])
 
     def delay(self, peer: Peer) -> None:
         self.network.duplicated = (0.0, 0.2)[self.dice.below(2)]
@@ -162,7 +163,7 @@ class Disaster:
         self.town.run(self.dice.below(60))
 
     def end(self) -> None:
-        self.network.heal()
+        self.town.heal()
         self.network.loss, self.network.duplicated, self.network.latency = None, 0.0, CALM
         for peer in self.world.up:  # those who never met anybody, and began with the dead, are helped
             if self.town.hpmcast(peer).size(".") == 1:
@@ -188,10 +189,10 @@ def check(seed: int, size: int, blows: int) -> None:
         disaster.strike()
     disaster.end()
     town.seconds_to_calm(CALM_S)
-    before = sum(town.seeing.sent_kinds.values())
+    before = sum(town.chronicle.sends.values())
     town.run(10)
     assert town.unlike() == [], "at rest views stay as they are"
-    assert sum(town.seeing.sent_kinds.values()) - before < 10 * 10 * len(town.world.up)
+    assert sum(town.chronicle.sends.values()) - before < 10 * 10 * len(town.world.up)
     assert (seed, town.undelivered(TOPICS)) == (seed, [])
 
 
@@ -214,7 +215,7 @@ def test_what_a_participant_has_to_do_at_rest_does_not_grow_with_the_network() -
         town.seconds_to_calm(30)
         town.run(5)
         load = Load()
-        town.world.watchers.append(load)
+        town.world.watch(load)
         town.run(10)
         per_s = [count / 10 for count in load.handled.values()]
         means.append(sum(per_s) / size)

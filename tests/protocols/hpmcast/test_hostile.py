@@ -9,17 +9,27 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import SECOND_US, Note, Received, Send, Started, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.parts.bucket import Buckets
-from gossamer.protocols.assemble import HPMCAST_MESSAGES, hpmcast_node
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.hpmcast import comparing, joining, tables, wanting, watching
 from gossamer.protocols.hpmcast.layer import Hpmcast
-from gossamer.protocols.hpmcast.messages import MARKS_MAX, Digest, Join, Mark, Ping, Row, Seat, Tell
+from gossamer.protocols.hpmcast.messages import (
+    MARKS_MAX,
+    LaterRows,
+    Ping,
+    PlaceRequest,
+    RowDigest,
+    RowMark,
+    Seat,
+    SubsystemRow,
+)
+from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.wire.codec import Codec
 from protocols.saying import ME, PEERS, any_of
 from protocols.victims import Victim
 
-CODEC = Codec(HPMCAST_MESSAGES)
+CODEC = Codec(CATALOGUE["hpmcast"].spoken)
 BRANCHING = (3, 3, 512)
 
 
@@ -57,22 +67,24 @@ STAMPS = st.integers(0, 3 * SECOND_US) | st.integers(0, 2**63 - 1)
 INTERESTS = st.sampled_from([(), (Pattern(".d"),), (Pattern(".d", "p > 4"), Pattern(".x")), (Pattern(".d", "p >"),)])
 
 
-def sane(about: tuple[int, ...], peer: Peer, stamp: int, interest: tuple[Pattern, ...], count: int) -> Row:
+def sane(about: tuple[int, ...], peer: Peer, stamp: int, interest: tuple[Pattern, ...], count: int) -> SubsystemRow:
     """A row that may well be believed."""
-    return Row(about, peer, stamp, (Seat((*about, *[peer % 3] * (3 - len(about))), peer),), interest, count)
+    return SubsystemRow(about, peer, stamp, (Seat((*about, *[peer % 3] * (3 - len(about))), peer),), interest, count)
 
 
 ROWS = st.one_of(
     st.builds(sane, LIKELY, st.integers(0, 20), STAMPS, INTERESTS, st.integers(0, 1)),
-    st.builds(Row, DIGITS, st.integers(0, 20), STAMPS, st.lists(SEATS, max_size=4).map(tuple), INTERESTS, STAMPS),
+    st.builds(
+        SubsystemRow, DIGITS, st.integers(0, 20), STAMPS, st.lists(SEATS, max_size=4).map(tuple), INTERESTS, STAMPS
+    ),
 )
-MARKS = st.builds(Mark, LIKELY | DIGITS, st.integers(0, 20), STAMPS, st.integers(0, 2**31))
+MARKS = st.builds(RowMark, LIKELY | DIGITS, st.integers(0, 20), STAMPS, st.integers(0, 2**31))
 TALK = st.one_of(
-    st.builds(Tell, st.lists(ROWS, max_size=5).map(tuple), st.lists(st.integers(0, 2**31), max_size=5).map(tuple)),
-    st.builds(Digest, DIGITS, st.lists(MARKS, max_size=8).map(tuple), st.booleans(), st.booleans()),
-    st.builds(Join, ROWS, st.integers(0, 9), st.integers(0, 60)),
+    st.builds(LaterRows, st.lists(ROWS, max_size=5).map(tuple), st.lists(st.integers(0, 2**31), max_size=5).map(tuple)),
+    st.builds(RowDigest, DIGITS, st.lists(MARKS, max_size=8).map(tuple), st.booleans(), st.booleans()),
+    st.builds(PlaceRequest, ROWS, st.integers(0, 9), st.integers(0, 60)),
     st.just(Ping()),
-    any_of(HPMCAST_MESSAGES),
+    any_of(CATALOGUE["hpmcast"].spoken),
 )
 
 
@@ -98,7 +110,7 @@ def test_a_crowd_that_joins_and_greets_leaves_memory_as_it_was() -> None:
         key = fold(7, number)
         peer = 1000 + draw(key, 0) % 100_000
         row = sane((1, 1, 0), peer, 5, (Pattern(f".made.up.{number}"),), 1)
-        victim.hear(peer, (Join(row, 0), Ping(), Digest((1, 1, 0), (), True, True))[number % 3])
+        victim.hear(peer, (PlaceRequest(row, 0), Ping(), RowDigest((1, 1, 0), (), True, True))[number % 3])
         if number % 50 == 0:
             victim.wait(20_000)
     victim.check()
@@ -108,11 +120,11 @@ def test_a_crowd_that_joins_and_greets_leaves_memory_as_it_was() -> None:
 def test_whoever_has_not_begun_says_nothing_of_itself() -> None:
     """A live node takes calls before it knows what it wants: others would refuse a row without a time."""
     node = hpmcast_node(ME, 1, (1, 1, 1), BRANCHING)
-    newcomer = Row((1, 1, 0), 7, SECOND_US, (Seat((1, 1, 0), 7),), (), 1)
+    newcomer = SubsystemRow((1, 1, 0), 7, SECOND_US, (Seat((1, 1, 0), 7),), (), 1)
     said: list[Struct] = []
-    for message in (Join(newcomer, 0), Digest((1, 1, 0), (), True, True)):
+    for message in (PlaceRequest(newcomer, 0), RowDigest((1, 1, 0), (), True, True)):
         said += [each.message for each in node.step(Received(7, message), SECOND_US) if type(each) is Send]
-    rows = [row for each in said if type(each) is Tell for row in each.rows]
+    rows = [row for each in said if type(each) is LaterRows for row in each.rows]
     assert [row.author for row in rows if row.stamp == 0 or row.author == ME] == []
 
 
@@ -124,11 +136,11 @@ def test_a_short_question_asked_over_and_over_does_not_drain_us() -> None:
     for peer in range(100, 400):
         text = f'name == "{"x" * 4000}{peer}"'
         members.comparing.expect(peer)
-        victim.hear(peer, Tell((sane((1, 1, peer), peer, 5, (Pattern(".d", text),), 1),)))
+        victim.hear(peer, LaterRows((sane((1, 1, peer), peer, 5, (Pattern(".d", text),), 1),)))
     assert len(members.tables.members) == 300
     bytes_out = 0
     for _ in range(100):
-        for effect in victim.hear(50, Digest((1, 1, 2), (), True, False)):
+        for effect in victim.hear(50, RowDigest((1, 1, 2), (), True, False)):
             if type(effect) is Send:
                 bytes_out += len(CODEC.encode(effect.message))
     assert 1_000_000 < bytes_out < 3_000_000
@@ -151,14 +163,14 @@ def test_so_many_filters_are_read_for_one_peer_and_no_more() -> None:
         before = wanting.wanted.cache_info().misses
         for number in range(first, first + count):
             row = sane((1, 1, number % 512), 1000 + number, SECOND_US + number, long(number), 1)
-            victim.hear(1, Tell((row,)))
+            victim.hear(1, LaterRows((row,)))
         return (wanting.wanted.cache_info().misses - before) * len(long(first)[0].where)
 
     at_once = tell(100, 60)
     assert 10_000 < at_once <= 20_000
     victim.now_us += SECOND_US
     assert 20_000 < at_once + tell(200, 60) <= 22_000
-    stranger = Join(sane((1, 1, 400), 7, SECOND_US, long(400), 1), 0)
+    stranger = PlaceRequest(sane((1, 1, 400), 7, SECOND_US, long(400), 1), 0)
     assert any(type(each) is Note for each in victim.hear(1, stranger))
     victim.hear(7, stranger)
     assert 7 in members.tables.members
@@ -169,15 +181,15 @@ def test_an_interest_that_is_longer_than_any_row_s_is_not_even_read() -> None:
     victim.wait(SECOND_US)
     before = wanting.wanted.cache_info().misses
     endless = tuple(Pattern(f".d{number}", "p > 1" + " " * 8000) for number in range(3))
-    effects = victim.hear(1, Tell((sane((1, 1, 0), 1, SECOND_US, endless, 1),)))
+    effects = victim.hear(1, LaterRows((sane((1, 1, 0), 1, SECOND_US, endless, 1),)))
     assert [each.detail for each in effects if type(each) is Note] == ["bad row"]
     assert wanting.wanted.cache_info().misses == before
 
 
 def test_a_digest_of_the_greatest_length_is_answered_in_messages_that_are_not_too_long() -> None:
     victim = Participant()
-    marks = tuple(Mark((1, 1, 0), peer, 5) for peer in range(100, 100 + MARKS_MAX))
-    effects = victim.hear(50, Digest((1, 1, 2), marks, True, True))
+    marks = tuple(RowMark((1, 1, 0), peer, 5) for peer in range(100, 100 + MARKS_MAX))
+    effects = victim.hear(50, RowDigest((1, 1, 2), marks, True, True))
     assert all(len(CODEC.encode(effect.message)) < 200_000 for effect in effects if type(effect) is Send)
 
 
@@ -186,8 +198,8 @@ def test_nobody_outside_can_take_the_delegates_of_a_subsystem_away() -> None:
     victim = Participant()
     views = victim.node.spread.members.tables  # type: ignore[attr-defined]
     victim.node.spread.members.comparing.expect(9)  # type: ignore[attr-defined]
-    victim.hear(9, Tell((sane((0,), 4, 5, (), 1),)))
+    victim.hear(9, LaterRows((sane((0,), 4, 5, (), 1),)))
     assert views.lines(3)[0].peers == (4,)
-    stolen = Row((0,), 9, 99, (Seat((1, 0, 0), 9),), (), 1)
-    victim.hear(9, Tell((stolen,)))
+    stolen = SubsystemRow((0,), 9, 99, (Seat((1, 0, 0), 9),), (), 1)
+    victim.hear(9, LaterRows((stolen,)))
     assert views.lines(3)[0].peers == (4,)

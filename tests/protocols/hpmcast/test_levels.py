@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from composing import use
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Fired, Note, Publish, Received, Send, SetTimer, Tune
@@ -14,10 +15,10 @@ from gossamer.core.topics import Hierarchy as Topics
 from gossamer.parts.seen import Seen
 from gossamer.protocols.hpmcast import levels
 from gossamer.protocols.hpmcast.addresses import address_of
-from gossamer.protocols.hpmcast.levels import Levels, Step
-from gossamer.protocols.hpmcast.messages import Gossip
+from gossamer.protocols.hpmcast.levels import GossipStep, Levels
+from gossamer.protocols.hpmcast.messages import LevelGossip
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.static import Hierarchy, StaticViews, Subsystem
+from gossamer.protocols.hpmcast.static import FixedHierarchy, StaticViews, Subsystem
 
 EVENT = Event(EventId(0, 0, 1), ".e")
 STEP_US = 100_000
@@ -34,7 +35,7 @@ def node(
     addresses = [address_of(number, branching) for number in range(places)]
     made = Stack(me, 1, Topics({}), Seen())
     wants = [peer in interested for peer in range(places)]
-    hierarchy = Hierarchy(
+    hierarchy = FixedHierarchy(
         addresses, chosen.delegates, lambda peers, members: Subsystem(peers, members, lambda peer, _: wants[peer])
     )
 
@@ -42,14 +43,14 @@ def node(
         def ready(self) -> bool:
             return ready
 
-    Levels(made, Ready(hierarchy, me), chosen)
+    spread = Levels(made, Ready(hierarchy, me), chosen)
+    use(made, spread, spread=spread)
     if me in interested:
         made.interest.subscribe(Pattern(".e"))
-        made.interest.changed()
     return made
 
 
-def sends(effects: Sequence[Effect]) -> list[tuple[tuple[Peer, ...], Gossip]]:
+def sends(effects: Sequence[Effect]) -> list[tuple[tuple[Peer, ...], LevelGossip]]:
     return [(each.peers, each.message) for each in effects if isinstance(each, Send)]  # type: ignore[misc]
 
 
@@ -57,25 +58,25 @@ def kinds(effects: Sequence[Effect]) -> list[str]:
     return [each.kind for each in effects if isinstance(each, Note)]
 
 
-def until_it_rests(machine: Stack, now_us: int = 0) -> list[tuple[tuple[Peer, ...], Gossip]]:
+def until_it_rests(machine: Stack, now_us: int = 0) -> list[tuple[tuple[Peer, ...], LevelGossip]]:
     """Everything it sends in its steps from now on."""
-    said: list[tuple[tuple[Peer, ...], Gossip]] = []
+    said: list[tuple[tuple[Peer, ...], LevelGossip]] = []
     for step in range(1, 1000):
-        effects = machine.step(Fired(Step()), now_us + step * STEP_US)
+        effects = machine.step(Fired(GossipStep()), now_us + step * STEP_US)
         said += sends(effects)
         if not any(isinstance(each, SetTimer) for each in effects):
             return said
     raise AssertionError("it gossips without end")
 
 
-def gossip(level: int, prob: float, rounds: int = 1, hops: int = 1, padding: int = 0) -> Gossip:
-    return Gossip(Carried(EVENT, hops), level, prob, rounds, padding)
+def gossip(level: int, prob: float, rounds: int = 1, hops: int = 1, padding: int = 0) -> LevelGossip:
+    return LevelGossip(Carried(EVENT, hops), level, prob, rounds, padding)
 
 
 def test_an_event_is_gossiped_at_the_next_step_and_not_before() -> None:
     effects = node(0, range(16)).step(Publish(EVENT), 30_000)
     assert sends(effects) == []
-    assert SetTimer(70_000, Step()) in effects
+    assert SetTimer(70_000, GossipStep()) in effects
 
 
 def test_a_publisher_takes_part_on_every_level_from_the_topmost_down() -> None:
@@ -105,7 +106,7 @@ def test_nobody_tells_itself() -> None:
 def test_rounds_and_probability_travel_along() -> None:
     machine = node(4, range(16))
     machine.step(Received(1, gossip(2, 0.75, rounds=2)), 50_000)
-    first = sends(machine.step(Fired(Step()), STEP_US))
+    first = sends(machine.step(Fired(GossipStep()), STEP_US))
     assert [(message.prob, message.rounds, message.carried.hops) for _, message in first] == [(0.75, 3, 2)]
 
 
@@ -180,7 +181,7 @@ def test_a_second_copy_changes_nothing() -> None:
     machine = node(4, range(16))
     machine.step(Received(1, gossip(2, 0.75, rounds=1)), 0)
     assert kinds(machine.step(Received(2, gossip(1, 0.1, rounds=50)), 1)) == ["duplicate"]
-    assert sends(machine.step(Fired(Step()), STEP_US))[0][1].rounds == 2
+    assert sends(machine.step(Fired(GossipStep()), STEP_US))[0][1].rounds == 2
 
 
 def test_hops_are_limited() -> None:
@@ -197,7 +198,7 @@ def test_repetitions_are_limited_on_each_level() -> None:
 
 
 @pytest.mark.parametrize("message", [gossip(3, 0.5), gossip(1, 1.5), gossip(1, float("nan")), gossip(1, -0.1)])
-def test_what_makes_no_sense_is_rejected(message: Gossip) -> None:
+def test_what_makes_no_sense_is_rejected(message: LevelGossip) -> None:
     assert kinds(node(4, range(16)).step(Received(1, message), 0)) == ["reject"]
 
 

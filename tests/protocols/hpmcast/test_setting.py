@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.hpmcast import arrays
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
+from gossamer.protocols.hpmcast.kernel import arrays
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.setting import HierarchySetting
 
 
 @pytest.mark.parametrize(
@@ -25,6 +25,7 @@ from gossamer.protocols.hpmcast.setting import HierarchySetting
         ({"addresses": ((1, 2, 3), (1, 2, 3))}, "ascending order"),
         ({"interest": 1.5}, "interest"),
         ({"interest": float("nan")}, "interest"),
+        ({"local": 1.5}, "local"),
         ({"loss": 1.0}, "loss"),
         ({"crashed": -0.1}, "crashed"),
         ({"attempts": 0}, "attempts"),
@@ -57,14 +58,14 @@ def test_one_level_variants_take_the_same_population() -> None:
 
 @pytest.mark.parametrize("seed", range(5))
 def test_arrays_draw_what_the_setting_says(seed: int) -> None:
-    setting = HierarchySetting.regular(6, 3, populated=0.6, interest=0.3, crashed=0.2)
+    setting = HierarchySetting.regular(6, 3, populated=0.6, interest=0.3, local=0.2 * seed, crashed=0.2)
     room = arrays.prepare(setting, seed)
     places = setting.inhabited(seed)
     assert arrays.inhabited(setting, seed).tolist() == places
     who = range(len(places))
     publisher = setting.publishes(seed, len(places))
     assert room.how[arrays.PUBLISHER] == publisher
-    assert room.ground.wants.tolist() == [setting.wants(seed, each) for each in who]
+    assert room.ground.wants.tolist() == [setting.wants(seed, each, places[each]) for each in who]
     down = [each != publisher and setting.is_down(seed, each) for each in who]
     assert (room.state.known == arrays.DOWN).tolist() == down
     assert 0 < sum(down) < len(places)
@@ -85,3 +86,14 @@ def test_a_hierarchy_nobody_was_drawn_into_has_one_participant() -> None:
 def test_interest_is_as_frequent_as_it_is_said_to_be() -> None:
     setting = HierarchySetting.regular(100, 3, interest=0.3)
     assert np.mean(arrays.prepare(setting, 1).ground.wants) == pytest.approx(0.3, abs=0.002)
+
+
+@pytest.mark.parametrize("local", [0.0, 0.5, 1.0])
+def test_neighbours_want_the_same_as_often_as_is_said_and_interest_stays_as_frequent(local: float) -> None:
+    """Two neighbours go by their group with the square of `local`, and agree by chance else."""
+    setting = HierarchySetting.regular((50, 50, 20), interest=0.3, local=local)
+    wants = np.concatenate([arrays.prepare(setting, seed).ground.wants for seed in range(3)]).astype(bool)
+    assert wants.mean() == pytest.approx(0.3, abs=0.02)
+    pairs = wants.reshape(-1, 2)
+    both = 0.3 * local**2 + 0.09 * (1 - local**2)
+    assert pairs.all(axis=1).mean() == pytest.approx(both, abs=0.02)

@@ -8,11 +8,11 @@ from statistics import fmean
 import numpy as np
 import pytest
 
-from gossamer.fast.hierarchy import run
+from gossamer.fast.hpmcast import run
 from gossamer.protocols.hpmcast import rules, shape, theory
 from gossamer.protocols.hpmcast.addresses import address_of, branch, view
+from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.protocols.hpmcast.setting import HierarchySetting
 from gossamer.protocols.hpmcast.shape import Shape
 
 SHAPES = [Shape(22, 3), Shape(10, 4, 2, 3), Shape(5, 2, 4, 1, 0.8), Shape(64, 1), Shape(4, 6)]
@@ -31,6 +31,16 @@ def test_a_transition_is_a_binomial() -> None:
     n, j, k, q = 12, 3, 7, 1 - theory.reach(12, 2)
     by_hand = math.comb(n - j, k - j) * (1 - q**j) ** (k - j) * q ** (j * (n - k))
     assert theory.matrix(n, 1 - q)[j, k] == pytest.approx(by_hand, rel=1e-12)
+
+
+def test_whoever_is_picked_for_sure_still_hears_only_what_arrives() -> None:
+    """With more picks than there are participants each is picked; a copy is lost as before."""
+    assert theory.reach(5, 9, 0.6) == theory.reach_paper(5, 9, 0.6) == 0.6
+    assert theory.reach(5, 9) == 1.0
+    lossy = HierarchySetting.regular(5, 1, interest=1.0, loss=0.4, params=Params(variant="rfpbcast", fanout=9, hops=1))
+    heard = fmean(each.delivery for each in run(lossy, range(2000)))
+    first = rules.rounds_whole(5, 1.0, 9, 1.0)  # the publisher alone gossips: nothing is passed on twice
+    assert heard == pytest.approx(1 - (1 - theory.reach(5, 9, 0.6)) ** first, abs=0.02)
 
 
 def test_large_chains_leave_nothing_out_that_matters(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.protocols.hpmcast.addresses import number_of, read, written
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Upkeep
-from protocols.hpmcast.towns import Town
+from protocols.hpmcast.towns import HierarchyTown
 
 IP = (256, 256, 256, 256)
 
@@ -85,14 +85,14 @@ VIEWS = {
 def test_the_views_of_figure_5_come_about_by_gossip() -> None:
     wants = {number_of(read(text, IP), IP): [Pattern(f".{each}") for each in types] for text, types in FIGURE_5.items()}
     by_branches = Upkeep(choice="branches")
-    town = Town([*wants], wants.__getitem__, IP, params=Params(delegates=3), upkeep=by_branches)
+    town = HierarchyTown([*wants], wants.__getitem__, IP, params=Params(delegates=3), upkeep=by_branches)
     town.run(20)
     for text in FIGURE_5:
         if text.startswith("128.178.73."):
             assert printed(town, number_of(read(text, IP), IP)) == VIEWS
 
 
-def printed(town: Town, peer: Peer) -> dict[int, list[tuple[str, str, str]]]:
+def printed(town: HierarchyTown, peer: Peer) -> dict[int, list[tuple[str, str, str]]]:
     """A participant's views in the form of the figure."""
     tables = town.hpmcast(peer).members.tables
     return {
@@ -108,7 +108,7 @@ def printed(town: Town, peer: Peer) -> dict[int, list[tuple[str, str, str]]]:
     }
 
 
-def counts_astray(town: Town) -> list[Peer]:
+def counts_astray(town: HierarchyTown) -> list[Peer]:
     return [peer for peer in town.world.up if town.hpmcast(peer).size(".") != len(town.world.up)]
 
 
@@ -116,7 +116,7 @@ def everything(peer: Peer) -> Sequence[Pattern]:
     return [Pattern(f".t{peer % 3}")]
 
 
-def settled(town: Town, at_most: float) -> None:
+def settled(town: HierarchyTown, at_most: float) -> None:
     """Views are right, everybody is counted, and it stays so."""
     town.seconds_to_rest(at_most)
     while counts_astray(town):
@@ -125,7 +125,7 @@ def settled(town: Town, at_most: float) -> None:
     town.run(3)
     assert town.astray() == []
     assert counts_astray(town) == []
-    assert town.seeing.rejects == []
+    assert town.chronicle.rejects == []
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -142,20 +142,20 @@ def test_irregular_populations_settle_on_what_their_addresses_say(
     for radix in branching:
         places *= radix
     peers = distinct(fold(seed, PLACE), places, size)
-    town = Town(peers, everything, branching, seed, params=Params(delegates=delegates))
+    town = HierarchyTown(peers, everything, branching, seed, params=Params(delegates=delegates))
     settled(town, 30)
 
 
 def test_a_subsystem_smaller_than_r_is_stood_for_by_all_it_has() -> None:
-    town = Town([0, 1, 2, 3, 4, 5, 40, 80, 81], everything, (5, 4, 5))
+    town = HierarchyTown([0, 1, 2, 3, 4, 5, 40, 80, 81], everything, (5, 4, 5))
     settled(town, 20)
     assert town.views(0)[2] == [((0,), [0, 1, 2]), ((2,), [40]), ((4,), [80, 81])]
 
 
 def test_the_first_waits_for_nobody_and_one_whose_contacts_are_dead_not_for_long() -> None:
-    town = Town([0], everything)
+    town = HierarchyTown([0], everything)
     assert town.hpmcast(0).ready(".")
-    town.start(99, contacts=[55])
+    town.come(99, contacts=[55])
     assert not town.hpmcast(99).ready(".")
     town.run(4)
     assert town.hpmcast(99).ready(".")
@@ -163,28 +163,28 @@ def test_the_first_waits_for_nobody_and_one_whose_contacts_are_dead_not_for_long
 
 @pytest.mark.parametrize("contact", [0, 24, 26, 99])
 def test_one_finds_its_place_through_whomever_it_knows(contact: Peer) -> None:
-    town = Town([0, 1, 2, 24, 26, 27, 99], everything)
+    town = HierarchyTown([0, 1, 2, 24, 26, 27, 99], everything)
     settled(town, 20)
-    town.start(25, contacts=[contact])
+    town.come(25, contacts=[contact])
     settled(town, 10)
 
 
 def test_two_that_come_first_to_a_group_at_once_through_others_find_each_other() -> None:
-    town = Town([0, 99], everything)
+    town = HierarchyTown([0, 99], everything)
     settled(town, 10)
-    town.start(50, contacts=[0])
-    town.start(51, contacts=[99])
-    town.start(56, contacts=[99])
+    town.come(50, contacts=[0])
+    town.come(51, contacts=[99])
+    town.come(56, contacts=[99])
     settled(town, 20)
 
 
 def test_two_networks_become_one_when_somebody_hears_of_the_other() -> None:
-    town = Town([], everything)
+    town = HierarchyTown([], everything)
     for peer in range(0, 40, 3):
-        town.start(peer, contacts=[] if peer == 0 else [0])
+        town.come(peer, contacts=[] if peer == 0 else [0])
     for peer in range(1, 40, 3):
-        town.start(peer, contacts=[] if peer == 1 else [1])
+        town.come(peer, contacts=[] if peer == 1 else [1])
     town.run(10)
     assert town.astray()
-    town.start(2, contacts=[0, 1])
+    town.come(2, contacts=[0, 1])
     settled(town, 40)

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import get_args
 
-from gossamer.core.draws import CHURN, distinct, fold
+from composing import use
 from gossamer.core.ids import Peer
-from gossamer.core.machine import SECOND_US, Effect, Received, Send, Started, Subscribe
+from gossamer.core.machine import Effect, Received, Send, Started
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
@@ -13,15 +13,13 @@ from gossamer.protocols.interests import messages
 from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.interests.params import Params
 from gossamer.protocols.interests.ring import Ring, position_of_topic
-from gossamer.wire.codec import Codec
-from parts.trees import world_of
-
-CODEC = Codec(get_args(messages.Message))
+from gossamer.sim.town import Town
 
 
 def node_of(me: Peer, params: Params | None = None, seed: int = 1) -> tuple[Stack, Interests]:
     node = Stack(me, seed, Hierarchy(), Seen())
-    return node, Interests(node, params or Params())
+    interests = Interests(node, params or Params())
+    return use(node, interests), interests
 
 
 class Alone:
@@ -41,15 +39,15 @@ class Alone:
         return [effect.message for effect in effects if isinstance(effect, Send)]
 
 
-class Town:
-    """A world of them; `topics` says what each wants."""
+class GossipTown(Town):
+    """Many of them. Nobody is told who is gone: gossip finds that out."""
 
     def __init__(self, size: int, seed: int = 1, loss: float = 0.0, params: Params | None = None) -> None:
-        self.seed, self.params = seed, params
+        self.params = params
         self.nodes: dict[Peer, Interests] = {}
-        self.world = world_of(self.make, CODEC, seed, loss)
+        super().__init__(self.make, get_args(messages.Message), seed, loss=loss, told_of_failures=False)
         for peer in range(size):
-            self.start(peer)
+            self.come(peer)
 
     def make(self, me: Peer) -> Stack:
         node, self.nodes[me] = node_of(me, self.params, self.seed)
@@ -58,30 +56,24 @@ class Town:
     def topics(self, peer: Peer) -> list[Topic]:
         return [f".t{(peer * 7 + i * 13) % 50}" for i in range(5)]
 
-    def start(self, peer: Peer) -> None:
-        up = [*self.world.up]
-        key = fold(fold(self.seed, CHURN), fold(self.world.now_us, peer))
-        self.world.start(peer, [up[i] for i in distinct(key, len(up), 2)])
-        for topic in self.topics(peer):
-            self.world.give(peer, Subscribe(topic))
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.now_us + round(seconds * SECOND_US))
+    def come(self, peer: Peer) -> None:
+        self.start(peer, *self.topics(peer), of=2)
 
     @property
-    def up(self) -> dict[Peer, Interests]:
-        return {peer: self.nodes[peer] for peer in self.world.up}
+    def views(self) -> dict[Peer, Interests]:
+        """What each that is up knows of others."""
+        return {peer: self.nodes[peer] for peer in self.up}
 
     def ring(self) -> Ring:
         ring = Ring()
-        for peer in self.world.up:
+        for peer in self.up:
             ring.add(peer)
         return ring
 
     def right(self) -> bool:
         """Nobody knows a node that is gone, everybody knows those next to it, and what is known of anybody is what
         it wants now."""
-        up, ring = self.up, self.ring()
+        up, ring = self.views, self.ring()
         return all(
             set(each.view.around()) == set(ring.around(peer, each.params.leaves))
             and all(there in up and up[there].mine == wants for there, wants in each.entries().items())
@@ -89,13 +81,7 @@ class Town:
         )
 
     def seconds_until_right(self, at_most: float) -> float:
-        passed = 0.0
-        while not self.right():
-            if passed >= at_most:
-                return float("inf")
-            passed += 0.5
-            self.run(0.5)
-        return passed
+        return self.seconds_until(self.right, at_most)
 
     def home(self, word: int, start: Peer) -> tuple[Peer, int]:
         """Where the way to a topic's home ends, and how many steps it is."""

@@ -4,13 +4,17 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.machine import Effect, Fired, Given, Publish, Received, Send, SetTimer, Started, Subscribe
+from gossamer.core.messages import Carrier
 from gossamer.core.patterns import Pattern, Tag
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
+from gossamer.parts.topical import Below
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Params
 
@@ -20,19 +24,25 @@ S: Peer = 9
 A, B, C = sorted((Pattern(".a"), Pattern(".b"), Pattern(".c")), key=lambda pattern: pattern.signature)
 
 
-class Carry(Struct, frozen=True, tag="field.carry"):
-    carried: Carried
+class Carry(Carrier, frozen=True, tag="field.carry"):
+    """An event."""
 
 
 class Field(Layer):
     """A spread that knows what it is told: patterns, and for each the neighbours that lead to it."""
 
     relays = True
+    instead: Pattern | None = None
 
     def __init__(self, node: Stack, ways: dict[Pattern, Sequence[Peer]], tree: bool) -> None:
         super().__init__(node)
         self.ways, self.tree = ways, tree
-        node.spread = self
+        node.interest.by_content = True
+        self.matching: Sequence[Pattern] = (A, B, C)
+        "Those an event may match, as far as this node knows."
+
+    def has_place(self, topic: Topic) -> bool:
+        return True
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Carry: self.on_carry}
@@ -40,11 +50,12 @@ class Field(Layer):
     def on_carry(self, peer: Peer, carry: Carry) -> None:
         self.node.accept(carry.carried, peer)
 
-    def publish(self, event: Event) -> bool:
-        return self.node.accept(Carried(event), self.node.me) is not None
+    def publish(self, events: Sequence[Event]) -> bool:
+        accepted = [self.node.accept(Carried(event), self.node.me) is not None for event in events]
+        return all(accepted)
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
-        return tuple(pattern for pattern in (A, B, C) if self.node.hierarchy.includes(pattern.topic, topic))
+        return tuple(pattern for pattern in self.matching if self.node.hierarchy.includes(pattern.topic, topic))
 
     def local(self) -> Sequence[Pattern]:
         return sorted(self.node.interest.patterns, key=lambda pattern: pattern.signature)
@@ -58,11 +69,26 @@ class Field(Layer):
     def towards(self, pattern: Pattern) -> Sequence[Peer]:
         return self.ways.get(pattern, ())
 
+    def picked(self, k: int, key: int) -> tuple[Sequence[tuple[Peer, Below]], bool]:
+        hierarchy = self.node.hierarchy
+        return [(peer, Below(hierarchy, each.topic)) for each, peers in self.ways.items() for peer in peers], True
 
-def event(sequence: int, *places: tuple[Pattern, int], source: Peer = S, life: int = 0, payload: bytes = b"") -> Event:
-    """The publisher's n-th event, at these places in its counts."""
-    tags = tuple(Tag(pattern.signature, place) for pattern, place in places)
-    return Event(EventId(source, life, sequence), places[0][0].topic, payload, tags=tags)
+    def carries(self, topic: Topic, besides: Peer) -> bool:
+        return False
+
+
+def event(
+    sequence: int,
+    *places: tuple[Pattern, int],
+    source: Peer = S,
+    life: int = 0,
+    payload: bytes = b"",
+    at_us: int = 0,
+    age_ms: int = 0,
+) -> Event:
+    """The publisher's n-th event, at these places in its counts, which began so long before."""
+    tags = tuple(Tag(pattern.signature, place, age_ms) for pattern, place in places)
+    return Event(EventId(source, life, sequence), places[0][0].topic, payload, published_us=at_us, tags=tags)
 
 
 class Node:
@@ -80,15 +106,18 @@ class Node:
         self.node = Stack(me, seed, Hierarchy(), Seen())
         self.field = Field(self.node, {A: (1, 2, 3)} if ways is None else ways, tree)
         self.recovery = Recovery(self.node, self.field, lambda topic: params)
+        use(self.node, self.field, self.recovery, spread=self.field, recover=self.recovery)
         self.now_us = 0
         self.timers: list[tuple[int, Struct]] = []
+        "Those of recovery."
         self.take(Started())
         for pattern in local:
             self.take(Subscribe(pattern.topic, pattern.where))
 
     def take(self, given: Given) -> list[Effect]:
         effects = self.node.step(given, self.now_us)
-        self.timers += [(self.now_us + e.after_us, e.timer) for e in effects if type(e) is SetTimer]
+        timers = [e for e in effects if type(e) is SetTimer and type(e.timer) in self.recovery.hears()]
+        self.timers += [(self.now_us + each.after_us, each.timer) for each in timers]
         return effects
 
     def hear(self, *carried: Event, via: Peer = 1, route: tuple[Peer, ...] = ()) -> list[Effect]:

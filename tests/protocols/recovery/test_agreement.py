@@ -7,11 +7,11 @@ import pytest
 
 from gossamer.fast import epidemic as fast
 from gossamer.protocols.dispatch import messages as dispatch_messages
-from gossamer.protocols.recovery import columns as col
 from gossamer.protocols.recovery import messages as recovery_messages
-from gossamer.protocols.recovery.columns import METHODS
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.kernel import columns as col
+from gossamer.protocols.recovery.kernel.columns import METHODS
 from gossamer.protocols.recovery.params import Params
-from gossamer.protocols.recovery.setting import EpidemicSetting
 from gossamer.sim import epidemic as sim
 from gossamer.wire.codec import Codec
 

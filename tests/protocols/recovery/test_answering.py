@@ -8,6 +8,7 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Deliver, Fetch, Fetched, Note, Subscribe, Tune
 from gossamer.core.patterns import Pattern
+from gossamer.parts.cache import TAG_BYTES
 from gossamer.parts.seen import Seen
 from gossamer.protocols.recovery.holding import BYTES_MAX
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Lost, Place, Want
@@ -158,7 +159,7 @@ def test_an_event_sent_again_says_nothing_of_the_route() -> None:
     node = Node(PULL, A)
     node.hear(event(1, (A, 1)), route=(S, 7))
     node.get(3, Again(Carried(event(2, (A, 2)), 3, (S, 66))))
-    assert node.recovery.noticing.sources[S, 0].route == (S, 7)
+    assert node.recovery.streams.sources[S, 0].route == (S, 7)
 
 
 # Limits
@@ -260,11 +261,11 @@ def test_a_request_whose_way_leads_back_here_goes_no_further() -> None:
 @pytest.mark.parametrize("eviction", ["fifo", "random", "subscriber-first"])
 def test_large_events_leave_the_cache_before_it_is_full(eviction: Eviction) -> None:
     node = Node(replace(Params.live(), eviction=eviction), A)
-    payload = bytes(BYTES_MAX // 4)
+    payload = bytes(BYTES_MAX // 4 - TAG_BYTES)
     node.hear(*(event(n, (A, n), payload=payload) for n in range(1, 11)))
     holding = node.recovery.holding
     assert len(holding.cache) == 4
-    assert holding.size == BYTES_MAX
+    assert holding.cache.bytes == BYTES_MAX
     assert len(holding.stored or ()) == 6
     asked = tuple(EventId(S, 0, n) for n in range(1, 11))
     assert all(holding.get(each) is not None or holding.in_store(each) == (A.topic, len(payload)) for each in asked)

@@ -25,13 +25,14 @@ from gossamer.core.machine import (
 )
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
-from gossamer.protocols.assemble import dispatch_node, hpmcast_node
+from gossamer.protocols.dispatch.node import dispatch_node
 from gossamer.protocols.hpmcast.layer import Hpmcast
-from gossamer.protocols.hpmcast.messages import Row, Seat, Tell
-from gossamer.protocols.recovery.exchange import Trade
-from gossamer.protocols.recovery.messages import Again, Digest, Want
+from gossamer.protocols.hpmcast.messages import LaterRows, Seat, SubsystemRow
+from gossamer.protocols.hpmcast.node import hpmcast_node
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.listing import List
+from gossamer.protocols.recovery.messages import Again, Listed, Want
 from gossamer.protocols.recovery.params import Params
-from gossamer.protocols.recovery.setting import EpidemicSetting
 
 ME: Peer = 0
 T = 30_000
@@ -42,9 +43,9 @@ def event(number: int, price: int, topic: str = ".m.oil", publisher: Peer = 77) 
     return Event(EventId(publisher, 0, number), topic, attributes={"price": price})
 
 
-def row(about: tuple[int, ...], peer: Peer, where: str) -> Row:
+def row(about: tuple[int, ...], peer: Peer, where: str) -> SubsystemRow:
     address = (*about, *[0] * (2 - len(about)))
-    return Row(about, peer, 1, (Seat(address, peer),), (Pattern(".m", where),), 1)
+    return SubsystemRow(about, peer, 1, (Seat(address, peer),), (Pattern(".m", where),), 1)
 
 
 def participant(*patterns: Pattern) -> Stack:
@@ -57,7 +58,7 @@ def participant(*patterns: Pattern) -> Stack:
     rows = (row((0, 1), 1, "price > 10"), row((0, 2), 2, "price > 50"), row((3,), 9, "price > 70"))
     node.now_us = 0
     node.spread.members.comparing.expect(5)
-    node.step(Received(5, Tell(rows)), 1)
+    node.step(Received(5, LaterRows(rows)), 1)
     return node
 
 
@@ -65,11 +66,11 @@ def sent(effects: Sequence[Effect], kind: type[Struct]) -> list[tuple[tuple[Peer
     return [(each.peers, each.message) for each in effects if type(each) is Send and type(each.message) is kind]
 
 
-def due(effects: Sequence[Effect]) -> Trade | None:
-    return next((each.timer for each in effects if type(each) is SetTimer and type(each.timer) is Trade), None)
+def due(effects: Sequence[Effect]) -> List | None:
+    return next((each.timer for each in effects if type(each) is SetTimer and type(each.timer) is List), None)
 
 
-def hold(node: Stack, *events: Event, now_us: int = 10) -> Trade:
+def hold(node: Stack, *events: Event, now_us: int = 10) -> List:
     timer = None
     for each in events:
         timer = due(node.step(Received(1, Again(Carried(each, 1))), now_us)) or timer
@@ -77,15 +78,15 @@ def hold(node: Stack, *events: Event, now_us: int = 10) -> Trade:
     return timer
 
 
-def rounds(node: Stack, timer: Trade | None, until_us: int) -> tuple[dict[Peer, set[int]], list[int]]:
+def rounds(node: Stack, timer: List | None, until_us: int) -> tuple[dict[Peer, set[int]], list[int]]:
     """Whom it tells of which events until then, and when it spoke."""
     told: dict[Peer, set[int]] = {}
     times = []
     while timer is not None and timer.due_us <= until_us:
         times.append(timer.due_us)
         effects = node.step(Fired(timer), timer.due_us)
-        for peers, digest in sent(effects, Digest):
-            told.setdefault(peers[0], set()).update(each.sequence for each in digest.ids)
+        for peers, listed in sent(effects, Listed):
+            told.setdefault(peers[0], set()).update(each.sequence for each in listed.ids)
         timer = due(effects)
     return told, times
 
@@ -111,24 +112,24 @@ def test_news_and_wishes_make_haste() -> None:
     for _ in range(3):
         timer = due(node.step(Fired(timer), timer.due_us))  # type: ignore[assignment]
     now_us = timer.due_us - 2 * T
-    assert due(node.step(Received(1, Want(Pattern(".m.oil"), (EventId(77, 0, 1),))), now_us)) == Trade(now_us + T)
+    assert due(node.step(Received(1, Want(Pattern(".m.oil"), (EventId(77, 0, 1),))), now_us)) == List(now_us + T)
 
 
 def test_what_is_new_and_wanted_is_asked_for_and_delivered() -> None:
     node = participant(Pattern(".m", "price > 80"))
-    digest = Digest(Pattern(".m.oil"), (EventId(77, 0, 1),), 1, 1, (5,))
-    ((to, want),) = sent(node.step(Received(1, digest), 100), Want)
-    assert (to, want.ids) == ((1,), digest.ids)
+    listed = Listed(".m.oil", (EventId(77, 0, 1),), (5,))
+    ((to, want),) = sent(node.step(Received(1, listed), 100), Want)
+    assert (to, want.ids) == ((1,), listed.ids)
     effects = node.step(Received(1, Again(Carried(event(1, 90), 1))), 200)
     assert [each.event.id.sequence for each in effects if type(each) is Deliver] == [1]
     assert [each.kind for each in effects if type(each) is Note] == ["recover"]
-    assert sent(node.step(Received(1, digest), 300), Want) == []
+    assert sent(node.step(Received(1, listed), 300), Want) == []
 
 
 def test_a_delegate_asks_for_what_only_its_subsystem_wants_and_holds_it() -> None:
     node = participant()
-    digest = Digest(Pattern(".m.oil"), (EventId(77, 0, 1),), 9, 1, (5,))
-    assert [to for to, _ in sent(node.step(Received(9, digest), 100), Want)] == [(9,)]
+    listed = Listed(".m.oil", (EventId(77, 0, 1),), (5,))
+    assert [to for to, _ in sent(node.step(Received(9, listed), 100), Want)] == [(9,)]
     effects = node.step(Received(9, Again(Carried(event(1, 60), 1))), 200)
     assert [each.kind for each in effects if type(each) is Note] == ["relay", "recover"]
     want = Want(Pattern(".m.oil"), (EventId(77, 0, 1),))
@@ -137,8 +138,8 @@ def test_a_delegate_asks_for_what_only_its_subsystem_wants_and_holds_it() -> Non
 
 def test_nobody_asks_for_topics_nobody_below_wants() -> None:
     node = participant()
-    digest = Digest(Pattern(".news"), (EventId(77, 0, 1),), 9, 1, (5,))
-    assert sent(node.step(Received(9, digest), 100), Want) == []
+    listed = Listed(".news", (EventId(77, 0, 1),), (5,))
+    assert sent(node.step(Received(9, listed), 100), Want) == []
 
 
 def test_events_are_not_counted() -> None:
@@ -151,10 +152,10 @@ def test_our_own_are_told_of_where_we_do_not_stand() -> None:
     node = hpmcast_node(ME, 1, (0, 3), (4, 4), recovery=PARAMS)
     node.step(Started(()), 0)
     assert isinstance(node.spread, Hpmcast)
-    near = [Row((0, low), low + 1, 1, (Seat((0, low), low + 1),), (), 1) for low in range(3)]
+    near = [SubsystemRow((0, low), low + 1, 1, (Seat((0, low), low + 1),), (), 1) for low in range(3)]
     node.now_us = 0
     node.spread.members.comparing.expect(5)
-    node.step(Received(5, Tell((*near, row((3,), 9, "price > 70")))), 1)
+    node.step(Received(5, LaterRows((*near, row((3,), 9, "price > 70")))), 1)
     assert not node.spread.members.tables.stands(2)
     timer = due(node.step(Publish(event(1, 90, publisher=ME)), 10))
     node.step(Received(1, Again(Carried(event(2, 90), 1))), 10)

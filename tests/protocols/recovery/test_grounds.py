@@ -1,5 +1,6 @@
 """What recovery asks of the spreads it stands on: camcast and flood."""
 
+from composing import use
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Publish, StartPublishing, Subscribe
@@ -11,18 +12,21 @@ from gossamer.parts.static import Static
 from gossamer.parts.tagging import Tagger
 from gossamer.protocols.camcast.layer import Camcast, FixedLinks
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.camcast.params import Settings
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Params
+from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
-from protocols.dynamics import Watch
 
 
 def camcast(*subscribed: str, publishing: tuple[str, ...] = (), hierarchy: Hierarchy | None = None) -> Camcast:
     node = Stack(1, 1, hierarchy or Hierarchy(), Seen())
     members = Static(node, {".a": range(6), ".a.b": range(10, 13)})
-    spread = Camcast(node, members, FixedLinks([[1, 20, 21]]), lambda topic: CamcastParams())
+    links = FixedLinks([[1, 20, 21]])
+    spread = Camcast(node, members, links, Settings(CamcastParams()))
+    use(node, spread, members=members, links=links, spread=spread)
     for topic in subscribed:
         node.step(Subscribe(topic), 0)
     for topic in publishing:
@@ -63,20 +67,22 @@ def test_towards_a_topic_are_its_members_and_the_links_above_never_oneself() -> 
 def test_a_flood_of_which_half_is_lost_loses_nothing_in_the_end() -> None:
     def make(me: Peer) -> Stack:
         node = Stack(me, 1, Hierarchy(), Seen())
-        Recovery(node, Flood(node, Static(node, {".f": range(20)}, view=8)), lambda topic: Params.live())
+        members = Static(node, {".f": range(20)}, view=8)
+        spread = Flood(node, members)
+        recover = Recovery(node, spread, lambda topic: Params.live())
+        use(node, spread, recover, members=members, spread=spread, recover=recover)
         return node
 
-    watch = Watch()
-    world = World(make, Network(1, Latency(), Independent(lambda sender, target: 0.5)), [watch])
+    world = World(make, Network(1, Latency(), Independent(lambda sender, target: 0.5)))
+    seen = Chronicle(world, lambda peer, event: True)
     for peer in range(20):
         world.start(peer)
         world.give(peer, Subscribe(".f"))
     tagger = Tagger()
     for number in range(40):
-        tags = tagger.tags(world.machines[0].patterns(".f", {}))
+        tags = tagger.tags(world.machines[0].patterns(".f", {}), world.now_us)
         world.give(0, Publish(Event(EventId(0, 0, number), ".f", tags=tags)))
         world.run(world.now_us + 20_000)
-    assert sum(map(len, watch.delivered.values())) < 40 * 20
+    assert sum(len(fate.got) for fate in seen.fates.values()) < 40 * 20
     world.run(world.now_us + 40_000_000)
-    assert sum(map(len, watch.delivered.values())) == 40 * 20
-    assert watch.twice == []
+    assert sum(len(fate.got) for fate in seen.fates.values()) == 40 * 20

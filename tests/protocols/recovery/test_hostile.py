@@ -9,17 +9,29 @@ from msgspec import Struct
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Effect, Given, Received, Send
-from gossamer.core.patterns import Tag
-from gossamer.protocols.recovery.messages import DIGEST_MAX, Again, Ask, Asked, Digest, Latest, Lost, Place, Want
-from gossamer.protocols.recovery.noticing import LOST_MAX
+from gossamer.core.patterns import UNCOUNTED, Tag
+from gossamer.protocols.recovery.messages import (
+    DIGEST_MAX,
+    Again,
+    Ask,
+    Asked,
+    Digest,
+    Latest,
+    Listed,
+    Lost,
+    Place,
+    Want,
+)
 from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.streams import LOST_MAX
 from protocols.recovery.field import ME, A, B, C, Carry, Node, S, event, said
 
 PATTERNS = st.sampled_from([A, B, C])
 PEERS = st.integers(0, 12)
 SMALL = st.integers(0, 30) | st.just(2**62)
 IDS = st.builds(EventId, PEERS, st.integers(0, 1), st.integers(0, 30))
-TAGS = st.lists(st.builds(Tag, PATTERNS.map(lambda pattern: pattern.signature), SMALL), max_size=3).map(tuple)
+SIGNATURES = PATTERNS.map(lambda pattern: pattern.signature) | st.just(UNCOUNTED)
+TAGS = st.lists(st.builds(Tag, SIGNATURES, SMALL, st.integers(0, 3)), max_size=3).map(tuple)
 EVENTS = st.builds(Event, IDS, PATTERNS.map(lambda pattern: pattern.topic), tags=TAGS)
 CARRIED = st.builds(Carried, EVENTS, st.integers(0, 5), st.lists(PEERS, max_size=3).map(tuple))
 MESSAGES: st.SearchStrategy[Struct] = st.one_of(
@@ -27,6 +39,7 @@ MESSAGES: st.SearchStrategy[Struct] = st.one_of(
     st.builds(Again, CARRIED),
     st.builds(Digest, PATTERNS, st.lists(IDS, max_size=4).map(tuple), PEERS, SMALL),
     st.builds(Want, PATTERNS, st.lists(IDS, max_size=4).map(tuple)),
+    st.builds(Listed, PATTERNS.map(lambda pattern: pattern.topic), st.lists(IDS, max_size=4).map(tuple)),
     st.builds(
         Lost, PATTERNS, st.lists(st.builds(Place, PEERS, st.just(0), SMALL), max_size=4).map(tuple), PEERS, SMALL
     ),
@@ -76,6 +89,7 @@ def spam(number: int, peer: int) -> list[Given]:
     messages: list[Struct] = [
         Digest(A, ids, peer, number),
         Want(A, ids),
+        Listed(A.topic, ids),
         Lost(A, places, peer, number),
         Ask(peer, number, asked, (), peer, number),
         Latest(peer, number, A, far, 0),
@@ -92,10 +106,10 @@ def test_a_peer_that_makes_things_up_fills_bounded_buffers_only() -> None:
         for each in spam(number, 66):
             node.take(each)
     recovery = node.recovery
-    assert len(recovery.noticing.lost) <= LOST_MAX
-    assert len(recovery.noticing.gaps) <= 1000
+    assert len(recovery.streams.lost) <= LOST_MAX
+    assert len(recovery.streams.gaps) <= 1000
     assert len(recovery.holding.cache) <= 2000
-    assert S not in [source for source, _ in recovery.noticing.sources]
+    assert S not in [source for source, _ in recovery.streams.sources]
     for _, asked in said(node.wait(10**6), Lost, Ask):
         assert len(asked.wanted) <= DIGEST_MAX  # type: ignore[attr-defined]
 
@@ -116,5 +130,5 @@ def test_one_peer_cannot_push_out_what_others_lost_by_what_it_says_of_itself() -
     for number in range(50 * 50):
         node.get(66, Latest(66, number, A, 10**6, 0))
         node.now_us += 20_000
-    assert (S, 0, A.signature, 2) in node.recovery.noticing.lost
-    assert len(node.recovery.noticing.sources) < 200
+    assert (S, 0, A.signature, 2) in node.recovery.streams.lost
+    assert len(node.recovery.streams.sources) < 200

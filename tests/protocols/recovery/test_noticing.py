@@ -1,18 +1,22 @@
 """Gaps between the tags of events: what is missing, and when that is said."""
 
+import pytest
+from msgspec.structs import replace
+
 from gossamer.core.events import Carried
-from gossamer.core.machine import Missing, Note, Unsubscribe
+from gossamer.core.machine import SECOND_US, Missing, Note, Subscribe, Unsubscribe
+from gossamer.parts.tagging import Tagger
 from gossamer.protocols.recovery.messages import Again, Lost
-from gossamer.protocols.recovery.noticing import LOST_MAX, SOURCES_MAX, runs
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.rules import GAP_MAX
+from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX, runs
 from protocols.recovery.field import A, B, C, Node, S, event, only, said
 
 PULL = Params(method="subscriber-pull")
 
 
 def missing(node: Node) -> list[tuple[int, int, int, int]]:
-    return [*node.recovery.noticing.lost.noticed_us]
+    return [*node.recovery.streams.lost.noticed_us]
 
 
 def place(sequence: int, life: int = 0, pattern: int = A.signature) -> tuple[int, int, int, int]:
@@ -23,6 +27,66 @@ def test_the_first_event_heard_tells_nothing_of_those_before() -> None:
     node = Node(PULL, A)
     assert only(node.hear(event(7, (A, 7))), Missing) == []
     assert missing(node) == []
+
+
+# Those before the first one heard
+
+SUBSCRIBED_US = 10 * SECOND_US
+
+
+def late_reader() -> Node:
+    node = Node(PULL)
+    node.now_us = SUBSCRIBED_US
+    node.take(Subscribe(A.topic))
+    node.now_us = 20 * SECOND_US
+    return node
+
+
+@pytest.mark.parametrize("began_us", [SUBSCRIBED_US, SUBSCRIBED_US + 1, 19 * SECOND_US])
+def test_who_subscribed_before_a_count_began_misses_it_from_one(began_us: int) -> None:
+    node = late_reader()
+    first = event(7, (A, 4), at_us=node.now_us, age_ms=(node.now_us - began_us) // 1000)
+    assert only(node.hear(first), Missing) == [Missing(S, 0, A, 1, 3)]
+    assert said(node.wait(SECOND_US), Lost)
+
+
+@pytest.mark.parametrize("began_us", [SUBSCRIBED_US - 1, 0])
+def test_who_subscribed_later_does_not(began_us: int) -> None:
+    node = late_reader()
+    assert node.hear(event(7, (A, 4), at_us=node.now_us, age_ms=-((began_us - node.now_us) // 1000)))
+    assert missing(node) == []
+
+
+def test_the_life_of_a_publisher_that_began_later_began_its_counts_later() -> None:
+    node = late_reader()
+    node.hear(event(50, (A, 50), at_us=1))
+    node.hear(event(3, (A, 3), life=12 * SECOND_US, at_us=15 * SECOND_US, age_ms=2_000))
+    assert missing(node) == [place(1, life=12 * SECOND_US), place(2, life=12 * SECOND_US)]
+
+
+def test_a_clock_that_is_ahead_makes_no_count_younger_than_its_event_and_one_that_is_behind_makes_none_young() -> None:
+    node = late_reader()
+    node.hear(event(2, (A, 2), source=7, at_us=10**12, age_ms=11_000))
+    node.hear(event(2, (A, 2), source=8, at_us=5 * SECOND_US, age_ms=1))
+    assert missing(node) == []
+    node.hear(event(2, (A, 2), source=9, at_us=10**12, age_ms=9_000))
+    assert missing(node) == [(9, 0, A.signature, 1)]
+
+
+def test_what_the_publisher_counts_and_the_reader_concludes_agree() -> None:
+    """Whenever the count began, and whichever event of it comes first."""
+    for began_us in range(SUBSCRIBED_US - 5_000, SUBSCRIBED_US + 5_000, 333):
+        tagger = Tagger()
+        for number in range(1, 6):
+            (tag,) = tagger.tags([A.signature], began_us + 700 * (number - 1))
+        node = late_reader()
+        node.hear(replace(event(5, (A, 5), at_us=began_us + 2_800), tags=(tag,)))
+        assert missing(node) in ([], [place(n) for n in range(1, 5)])
+        if began_us < SUBSCRIBED_US or began_us >= SUBSCRIBED_US + 1_000:  # a millisecond is what they may be apart
+            assert bool(missing(node)) == (began_us >= SUBSCRIBED_US)
+
+
+# Gaps
 
 
 def test_what_is_passed_over_is_missing_and_said_to_be() -> None:
@@ -84,7 +148,19 @@ def test_losses_and_publishers_are_kept_within_bounds() -> None:
     assert len(missing(node)) == LOST_MAX
     for source in range(SOURCES_MAX + 10):
         node.hear(event(1, (A, 1), source=10_000 + source))
-    assert len(node.recovery.noticing.sources) == SOURCES_MAX
+    assert len(node.recovery.streams.sources) == SOURCES_MAX
+
+
+def test_of_too_many_publishers_the_one_heard_of_longest_ago_begins_anew() -> None:
+    node = Node(PULL, A)
+    node.hear(event(1, (A, 1)))
+    for source in range(SOURCES_MAX + 10):
+        node.hear(event(1, (A, 1), source=10_000 + source))
+        if source % 100 == 0:
+            node.hear(event(2 + source, (A, 2 + source)))
+    assert len(node.recovery.streams.sources) == SOURCES_MAX
+    assert node.recovery.streams.sources[S, 0].highest == {A.signature: 2 + SOURCES_MAX}
+    assert (10_000, 0) not in node.recovery.streams.sources
 
 
 def test_losses_expire() -> None:
@@ -114,14 +190,14 @@ def test_what_nobody_wants_any_more_is_forgotten_and_counted_afresh_later() -> N
     node.hear(event(1, (A, 1), (B, 1)), event(3, (A, 3), (B, 3)))
     node.take(Unsubscribe(A.topic))
     assert missing(node) == [place(2, pattern=B.signature)]
-    assert node.recovery.noticing.sources[S, 0].highest == {B.signature: 3}
+    assert node.recovery.streams.sources[S, 0].highest == {B.signature: 3}
 
 
 def test_an_event_without_tags_is_nobodys_business() -> None:
     node = Node(PULL, A)
     bare = event(1, (A, 1))
     node.hear(type(bare)(bare.id, A.topic))
-    assert node.recovery.noticing.sources == {}
+    assert node.recovery.streams.sources == {}
     assert len(node.recovery.holding.cache) == 0
 
 
@@ -130,7 +206,7 @@ def test_an_event_of_a_pattern_of_ours_is_followed_even_if_a_filter_keeps_it_fro
     narrow = event(2, (C, 1), (A, 2))
     node.hear(event(1, (A, 1)))
     node.hear(narrow)
-    assert node.recovery.noticing.sources[S, 0].highest == {A.signature: 2}
+    assert node.recovery.streams.sources[S, 0].highest == {A.signature: 2}
     assert node.recovery.holding.get(narrow.id) is not None
 
 

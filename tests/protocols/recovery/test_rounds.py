@@ -108,6 +108,16 @@ def test_combined_rounds_ask_one_way_or_the_other_as_drawn() -> None:
     assert 0.2 < [*asked.values()].count(Ask) / len(asked) < 0.4
 
 
+def test_a_combined_round_asks_the_publisher_where_there_is_no_other_subscriber() -> None:
+    node = Node(params("combined", publisher_share=0.0), A, B, ways={B: (2, 4)})
+    lossy(node, A)
+    rounds = said(node.wait(20 * T), Lost, Ask)
+    assert len(rounds) >= 19
+    assert {type(message) for _, message in rounds} == {Ask}
+    lossy(node, B, source=8)
+    assert {type(message) for _, message in said(node.wait(20 * T), Lost, Ask)} == {Ask, Lost}
+
+
 def test_push_tells_of_what_is_cached_of_any_known_pattern_but_says_nothing_empty() -> None:
     node = Node(params("push", forward=1.0), A, ways=WAYS)
     assert said(node.wait(20 * T), *GOSSIP) == []
@@ -208,7 +218,7 @@ def test_topics_may_differ_and_a_subscriber_may_turn_recovery_off_for_itself() -
     assert asked
     assert all(getattr(m, "pattern", B) == B and getattr(m, "source", 8) == 8 for _, m in asked)
     assert node.node.patterns(A.topic, {}) == (A.signature,)
-    node.recovery.params = lambda topic: params("none")
+    node.recovery.settings.network = lambda topic: params("none")
     assert node.node.patterns(A.topic, {}) == ()
 
 
@@ -216,15 +226,27 @@ def test_who_does_like_the_network_again_does_so_when_the_network_changes() -> N
     node = Node(params("combined"), A, ways=WAYS)
     node.take(Tune(A.topic, params("none")))
     node.take(Tune(A.topic, params("combined")))
-    node.recovery.params = lambda topic: params("push")
-    assert node.recovery.params_of(A.topic).method == "push"
+    node.recovery.settings.network = lambda topic: params("push")
+    assert node.recovery.settings.of(A.topic).method == "push"
 
 
 def test_rounds_that_no_topic_asks_for_any_more_end() -> None:
     node = Node(params("push"), A, ways=WAYS)
     node.wait(10 * T)
     assert node.timers
-    node.recovery.params = lambda topic: params("combined")
+    node.recovery.settings.network = lambda topic: params("combined")
     node.take(Tune(A.topic, params("combined")))
     node.wait(10 * T)
     assert not node.timers
+
+
+def test_regimes_that_no_topic_has_any_more_are_gone_and_their_losses_are_asked_for_by_the_next() -> None:
+    node = Node(params("subscriber-pull"), A, B, ways=WAYS)
+    lossy(node, A)
+    for each in range(1, 50):
+        node.take(Tune(A.topic, Params(method="subscriber-pull", interval_us=T * each, expiry_us=10**9)))
+    assert len(node.recovery.rounds.regimes) == 2
+    assert said(node.wait(49 * T), Lost)
+    assert node.timers
+    node.take(Tune(A.topic, params("subscriber-pull")))
+    assert len(node.recovery.rounds.regimes) == 1

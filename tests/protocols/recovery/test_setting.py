@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.recovery.setting import EpidemicSetting
-from gossamer.protocols.recovery.topology import Edge, edges, half, happenings, neighbours, reconfigurations
-from gossamer.protocols.recovery.workload import workload
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.topology import Edge, edges, half, happenings, neighbours, reconfigurations
+from gossamer.protocols.recovery.experiment.workload import workload
 
 STEADY = EpidemicSetting(dispatchers=20, patterns=10, rate=100.0, seconds=10.0)
 

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from gossamer.core.machine import SECOND_US, Missing
+from gossamer.core.machine import SECOND_US, Missing, Tune
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.recovery.messages import Digest, Latest, Lost
 from gossamer.protocols.recovery.params import Params
@@ -19,7 +19,7 @@ def latest(sequence: int, age_us: int = 10**9, source: int = S, pattern: Pattern
 
 
 def missing(node: Node) -> list[int]:
-    return [place[3] for place in node.recovery.noticing.lost.noticed_us]
+    return [place[3] for place in node.recovery.streams.lost.noticed_us]
 
 
 # What we say of ourselves
@@ -59,6 +59,38 @@ def test_a_new_life_counts_afresh() -> None:
     node.publish(event(7, (A, 7), source=ME))
     node.publish(event(1, (A, 1), source=ME, life=1))
     assert said(node.wait(600_000), Latest) == [(1, latest(1, 500_000, ME, life=1))]
+
+
+def test_a_tail_lives_on_after_it_was_tuned_off_and_on() -> None:
+    node = Node(TAILS, ways={A: (1,)})
+    node.publish(event(1, (A, 1), source=ME))
+    assert len(said(node.wait(600_000), Latest)) == 1
+    node.take(Tune(A.topic, Params()))
+    node.publish(event(2, (A, 2), source=ME))
+    assert said(node.wait(100 * SECOND_US), Latest) == []
+    assert node.timers == []
+    node.take(Tune(A.topic, TAILS))
+    assert [message.sequence for _, message in said(node.wait(10), Latest)] == [2]  # type: ignore[attr-defined]
+    node.publish(event(3, (A, 3), source=ME))
+    times = [node.now_us for _ in range(3000) if said(node.wait(100_000), Latest)]
+    assert len(times) == TAIL_REPEATS
+    assert node.timers == []
+
+
+def test_a_publisher_whose_many_streams_end_at_once_says_so_no_faster_than_others_hear() -> None:
+    patterns = [Pattern(".a", f"p{number}") for number in range(300)]
+    node = Node(TAILS, ways=dict.fromkeys(patterns, (1,)))
+    node.field.matching = patterns
+    node.wait(SECOND_US)
+    node.publish(event(1, *((pattern, 1) for pattern in patterns), source=ME))
+    heard = Node(TAILS, *patterns, ways={}, me=6)
+    times: dict[Pattern, int] = {}
+    for _ in range(100):
+        for _, message in said(node.wait(100_000), Latest):
+            heard.now_us = node.now_us
+            if only(heard.get(ME, message), Missing):
+                times.setdefault(message.pattern, node.now_us)  # type: ignore[attr-defined]
+    assert times.keys() == {*patterns}
 
 
 # What we hear of others
@@ -111,7 +143,7 @@ def test_over_cycles_those_for_whom_it_is_news_pass_it_on() -> None:
 def test_hearsay_is_believed_of_streams_we_follow_and_a_few_places_ahead() -> None:
     node = Node(TAILS, A, ways=WAYS)
     node.get(1, latest(3, age_us=0))
-    assert node.recovery.noticing.sources == {}
+    assert node.recovery.streams.sources == {}
     node.hear(event(1, (A, 1)))
     node.get(1, latest(2**62))
     assert missing(node) == []
@@ -126,7 +158,7 @@ def test_lies_about_ourselves_and_of_what_we_do_not_want_change_nothing() -> Non
     node.get(1, latest(9, source=ME))
     node.get(S, latest(9, pattern=B))
     assert missing(node) == []
-    assert node.recovery.noticing.sources == {}
+    assert node.recovery.streams.sources == {}
 
 
 def test_such_messages_are_not_heard_without_end() -> None:

@@ -5,10 +5,10 @@ from itertools import product
 import numpy as np
 import pytest
 
-from gossamer.protocols.recovery.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.topology import edges
+from gossamer.protocols.recovery.experiment.workload import workload
 from gossamer.protocols.recovery.theory import applies, distances, readers, unaided
-from gossamer.protocols.recovery.topology import edges
-from gossamer.protocols.recovery.workload import workload
 
 SMALL = EpidemicSetting(
     dispatchers=12, degree=3, loss=0.2, patterns=9, subscriptions=2, patterns_per_event=3, rate=20.0, seconds=3.0,

@@ -8,7 +8,8 @@ import pytest
 from gossamer.core.machine import SECOND_US
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.search.params import Params as SearchParams
-from protocols.dynamics import Town, components
+from gossamer.sim.town import Town
+from protocols.towns import camcast, components, scamp, views
 
 NEVER = 100_000 * SECOND_US
 JOINS_ONLY = {
@@ -25,7 +26,7 @@ JOINS_ONLY = {
 def joined(n: int, seed: int, *, gateway: bool = False, **changes: int) -> Town:
     """n nodes that join one after the other, through random members or all through the first."""
     search = SearchParams(answers=1 if gateway else 5)  # a gateway names itself, and nobody else
-    town = Town(seed, scamp=Params(**{**JOINS_ONLY, **changes}), search=search)
+    town = camcast(seed, scamp=Params(**{**JOINS_ONLY, **changes}), search=search)
     for peer in range(n):
         town.start(peer, ".", contacts=[0] if gateway and peer else None)
         town.run(0.5)
@@ -34,7 +35,7 @@ def joined(n: int, seed: int, *, gateway: bool = False, **changes: int) -> Town:
 
 
 def mean_view(town: Town) -> float:
-    return statistics.mean(len(view) for view in town.views(".").values())
+    return statistics.mean(len(view) for view in views(town, ".").values())
 
 
 def views_by_arithmetic(n: int, c: int) -> float:
@@ -54,7 +55,7 @@ def test_indirection_makes_a_single_gateway_harmless() -> None:
     n = 150
     walked = joined(n, 1, gateway=True)
     assert mean_view(walked) == pytest.approx(views_by_arithmetic(n, 1), rel=0.25)
-    assert max(map(len, walked.views(".").values())) < 4 * math.log(n) * 2
+    assert max(map(len, views(walked, ".").values())) < 4 * math.log(n) * 2
 
 
 def test_without_indirection_a_gateway_skews_views_far_beyond_ln_n() -> None:
@@ -62,23 +63,23 @@ def test_without_indirection_a_gateway_skews_views_far_beyond_ln_n() -> None:
     n = 60
     plain, walked = joined(n, 1, gateway=True, indirection=0), joined(n, 1, gateway=True)
     assert mean_view(plain) > 2 * mean_view(walked)
-    assert len(plain.scamp(0).views["."].holders) == n - 1
-    assert len(walked.scamp(0).views["."].holders) < n / 4
+    assert len(scamp(plain, 0).views["."].holders) == n - 1
+    assert len(scamp(walked, 0).views["."].holders) < n / 4
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_joins_leave_one_connected_graph_in_which_nobody_holds_itself(seed: int) -> None:
     town = joined(80, seed)
-    assert components(town.views(".")) == 1
-    assert all(peer not in town.scamp(peer).about(".") for peer in range(80))
-    assert all(town.scamp(peer).ready(".") for peer in range(80))
+    assert components(views(town, ".")) == 1
+    assert all(peer not in scamp(town, peer).about(".") for peer in range(80))
+    assert all(scamp(town, peer).ready(".") for peer in range(80))
 
 
 def test_those_who_are_held_know_by_whom() -> None:
     town = joined(40, 4)
-    for peer, view in town.views(".").items():
+    for peer, view in views(town, ".").items():
         for other in view:
-            assert peer in town.scamp(other).views["."].holders
+            assert peer in scamp(town, other).views["."].holders
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
@@ -86,29 +87,29 @@ def test_leaving_with_replacement_keeps_the_rest_connected(seed: int) -> None:
     town = joined(80, seed)
     before = mean_view(town)
     for peer in range(0, 80, 2):
-        town.world.leave(peer)
+        town.leave(peer)
         town.run(0.2)
-    views = town.views(".")
-    assert components(views) == 1
-    assert not any(other % 2 == 0 for view in views.values() for other in view)
+    left = views(town, ".")
+    assert components(left) == 1
+    assert not any(other % 2 == 0 for view in left.values() for other in view)
     assert mean_view(town) > before / 2
 
 
 def test_everybody_starting_at_once_ends_in_one_community() -> None:
     for seed in range(5):
-        town = Town(seed)
+        town = camcast(seed)
         for peer in range(40):
             town.start(peer, ".")
         town.run(15)
-        assert components(town.views(".")) == 1, seed
-        assert {town.scamp(peer).size(".") for peer in range(40)} == {40}
+        assert components(views(town, ".")) == 1, seed
+        assert {scamp(town, peer).size(".") for peer in range(40)} == {40}
 
 
 def test_renewals_hold_the_mean_view_where_it_should_be() -> None:
     """Over eight leases. The newcomer's rule, repeated at each renewal, would add c every time."""
     second = SECOND_US
     params = Params(lease_us=20 * second, first_lease_us=20 * second, size_every_us=second)
-    town = Town(1, scamp=params)
+    town = camcast(1, scamp=params)
     for peer in range(40):
         town.start(peer, ".")
         town.run(0.05)

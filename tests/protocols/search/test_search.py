@@ -1,24 +1,74 @@
+from collections.abc import Iterable, Mapping, Sequence
+
+import pytest
 from msgspec import Struct
 
+from composing import use
 from gossamer.core.draws import distinct
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Contacted, Effect, Message, PeerDown, Received, Send, Started, Subscribe
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.layer import Layer
+from gossamer.core.machine import (
+    SECOND_US,
+    Contacted,
+    Effect,
+    Fired,
+    Message,
+    PeerDown,
+    Received,
+    Send,
+    SetTimer,
+    Started,
+    Subscribe,
+)
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
-from gossamer.protocols.search.layer import Search
-from gossamer.protocols.search.messages import AnsContact, ReqContact
+from gossamer.protocols.search.layer import ASKS_BURST, WAITING_MAX, AskOn, Search
+from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.world import Watcher, World
-from protocols.dynamics import CODEC
+from protocols.towns import CODEC
 
 
-def searcher(me: Peer = 1, contacts: tuple[Peer, ...] = (2, 3, 4, 5), **changes: int) -> tuple[Stack, Search]:
+class Knowing(Layer):
+    """Names members of topics, and remembers who was found."""
+
+    def __init__(self, node: Stack, known: Mapping[str, Sequence[Peer]]) -> None:
+        super().__init__(node)
+        self.known = known
+        self.heard: list[tuple[str, list[Peer]]] = []
+
+    def nameable(self) -> Iterable[str]:
+        return self.known
+
+    def named(self, topic: str) -> Sequence[Peer]:
+        return self.known.get(topic, ())
+
+    def contacts_found(self, topic: str, peers: Sequence[Peer]) -> None:
+        self.heard.append((topic, list(peers)))
+
+    def newcomer(self, topic: str, peer: Peer) -> None:
+        self.heard.append((topic, [peer]))
+
+
+def searcher(
+    me: Peer = 1,
+    contacts: tuple[Peer, ...] = (2, 3, 4, 5),
+    known: Mapping[str, Sequence[Peer]] | None = None,
+    **changes: int,
+) -> tuple[Stack, Search]:
     node = Stack(me, 1, Hierarchy(), Seen())
     search = Search(node, Params(**changes))
+    use(node, search, Knowing(node, known or {}), contacts=search)
+    for topic in known or ():
+        search.spelled(topic)  # who knows members of a topic looked for some
     node.step(Started(contacts), 0)
     return node, search
+
+
+def heard_by(node: Stack) -> list[tuple[str, list[Peer]]]:
+    return next(each.heard for each in node.layers if isinstance(each, Knowing))
 
 
 def sent(effects: list[Effect], kind: type[Struct]) -> list[tuple[Peer, Struct]]:
@@ -63,33 +113,53 @@ def test_nobody_gets_more_hops_than_a_node_would_ask_for_itself() -> None:
 
 def test_a_member_answers_the_origin_and_relays_nothing() -> None:
     node, _ = searcher()
-    node.step(Subscribe("."), 0)
+    node.step(Subscribe(".d"), 0)
     effects = node.step(Received(3, request()), 0)
-    assert sent(effects, AnsContact) == [(9, AnsContact(".", (1,)))]
+    assert sent(effects, AnsContact) == [(9, AnsContact(".d", (1,)))]
     assert not sent(effects, ReqContact)
 
 
-def test_the_dearest_topic_that_can_be_answered_is() -> None:
-    node, search = searcher()
+def test_who_can_only_name_members_further_up_lets_others_be_asked_for_nearer_ones() -> None:
+    node, _ = searcher()
     node.step(Subscribe("."), 0)
-    search.knows.append((lambda: [".d"], lambda topic: [40, 41] if topic == ".d" else []))
+    effects = node.step(Received(3, request()), 0)
+    assert sent(effects, AnsContact) == [(9, AnsContact(".", (1,)))]
+    assert {message.wanted for _, message in sent(effects, ReqContact)} == {(".d",)}  # type: ignore[attr-defined]
+
+
+def test_on_several_branches_each_is_answered() -> None:
+    node, _ = searcher(known={".a": [40], ".x": [50], ".": [60]})
+    effects = node.step(Received(3, request(wanted=(".a.b", ".a", ".x", "."))), 0)
+    assert sent(effects, AnsContact) == [(9, AnsContact(".a", (40,))), (9, AnsContact(".x", (50,)))]
+    assert {message.wanted for _, message in sent(effects, ReqContact)} == {(".a.b",)}  # type: ignore[attr-defined]
+
+
+def test_who_looks_for_members_of_a_topic_finds_whoever_is_about_to_join_it() -> None:
+    node, search = searcher()
+    search.ask([".d", "."])
+    node.step(Received(3, ReqContact(9, 7, (".d",), 3)), 0)
+    assert heard_by(node) == []
+    node.step(Received(3, ReqContact(9, 8, (".d", ".x"), 3, joining=True)), 0)
+    assert heard_by(node) == [(".d", [9])]
+
+
+def test_the_dearest_topic_that_can_be_answered_is() -> None:
+    node, _ = searcher(known={".d": [40, 41]})
+    node.step(Subscribe("."), 0)
     assert sent(node.step(Received(3, request()), 0), AnsContact) == [(9, AnsContact(".d", (40, 41)))]
 
 
 def test_an_answer_never_names_the_one_who_asks_and_not_too_many() -> None:
-    node, search = searcher(answers=3)
-    search.knows.append((lambda: [".d"], lambda topic: [9, *range(40, 60)]))
+    node, _ = searcher(answers=3, known={".d": [9, *range(40, 60)]})
     ((_, answer),) = sent(node.step(Received(3, request()), 0), AnsContact)
     assert answer.peers == (40, 41, 42)  # type: ignore[attr-defined]
 
 
 def test_found_contacts_are_told_to_those_who_look_and_never_include_oneself() -> None:
     node, search = searcher()
-    heard: list[tuple[str, list[Peer]]] = []
-    search.found.append(lambda topic, peers: heard.append((topic, list(peers))))
     search.ask([".d", "."])
     node.step(Received(3, AnsContact(".d", (1, 40, 41))), 0)
-    assert heard == [(".d", [40, 41])]
+    assert heard_by(node) == [(".d", [40, 41])]
 
 
 def test_an_answer_nobody_asked_for_is_rejected_and_makes_no_acquaintances() -> None:
@@ -115,6 +185,7 @@ def test_each_request_goes_to_one_from_further_back_too_and_to_no_more_peers_for
     asked = []
     for _ in range(40):
         search.ask([".d"])
+        node.now_us += SECOND_US
         asked.append([peer for peer, _ in sent(node.out.take(), ReqContact)])
     assert all(len({*each}) == 3 for each in asked)
     assert all(len({*each} & {2, 3, 4, 5}) == 1 for each in asked)
@@ -179,9 +250,9 @@ def test_one_request_costs_no_more_than_its_hops_and_width_allow_and_each_node_r
     n, neighbours, ttl = 400, 3, 4
 
     def make(me: Peer) -> Stack:
-        node, search = searcher(me, contacts=())
-        Asking(node, search)
-        return node
+        node = Stack(me, 1, Hierarchy(), Seen())
+        search = Search(node, Params())
+        return use(node, search, Asking(node, search), contacts=search)
 
     watch = Counting()
     world = World(make, Network(1, Latency(median_us=1000)), [watch], CODEC)
@@ -205,14 +276,13 @@ def whispered(topic: str) -> str:
 def hiding(me: Peer = 1) -> tuple[Stack, Search]:
     node = Stack(me, 1, Hierarchy(), Seen())
     search = Search(node, Params(), whispered)
+    use(node, search, Knowing(node, {}), contacts=search)
     node.step(Started((2, 3, 4)), 0)
     return node, search
 
 
 def test_topics_travel_as_they_are_spelled_and_answers_are_read_back() -> None:
     (asking, search), (answering, _) = hiding(1), hiding(9)
-    heard: list[tuple[str, list[Peer]]] = []
-    search.found.append(lambda topic, peers: heard.append((topic, list(peers))))
     search.ask([".d", "."])
     ((_, asked), *_) = sent(asking.out.take(), ReqContact)
     assert asked.wanted == ("hash of d.", "hash of .")  # type: ignore[attr-defined]
@@ -220,7 +290,7 @@ def test_topics_travel_as_they_are_spelled_and_answers_are_read_back() -> None:
     ((origin, answer),) = sent(answering.step(Received(3, asked), 0), AnsContact)
     assert (origin, answer) == (1, AnsContact("hash of .", (9,)))
     asking.step(Received(9, answer), 0)
-    assert heard == [(".", [9])]
+    assert heard_by(asking) == [(".", [9])]
 
 
 def test_who_does_not_know_the_topic_passes_its_spelling_on_unread() -> None:
@@ -235,17 +305,69 @@ def test_a_topic_is_spelled_once() -> None:
     spoken: list[str] = []
     node = Stack(1, 1, Hierarchy(), Seen())
     search = Search(node, Params(), lambda topic: spoken.append(topic) or topic)  # type: ignore[func-returns-value]
+    use(node, search, contacts=search)
     node.step(Subscribe("."), 0)
     for nonce in range(5):
         search.ask([".d"])
         node.step(Received(9, request(nonce=nonce)), 0)
-    assert spoken == [".d", "."]
+    assert spoken == [".", ".d"]
 
 
-def test_what_was_asked_for_is_remembered_within_a_bound() -> None:
-    _, search = hiding()
+def test_what_was_asked_for_is_remembered_within_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.protocols.search.layer.SOUGHT_MAX", 1000)
+    node, search = hiding()
     for number in range(3000):
         search.ask([f".n{number}"])
+    node.step(Fired(AskOn()), 100 * SECOND_US)
     assert len(search.sought) == 1000
     assert search.meant("hash of 9992n.") == ".n2999"
     assert search.meant("hash of 0n.") is None
+
+
+# Many at once
+
+
+def wanted(effects: list[Effect]) -> list[tuple[str, ...]]:
+    found = [effect.message for effect in effects if type(effect) is Send]
+    return [message.wanted for message in found if isinstance(message, ReqContact)]
+
+
+def test_what_is_looked_for_beyond_a_burst_waits_and_goes_together() -> None:
+    node, search = searcher()
+    for number in range(ASKS_BURST + 300):
+        search.ask([f".a.t{number}"], joining=True)
+        search.ask([f".a.t{number}"], joining=True)  # and nothing twice
+    effects = node.out.take()
+    assert len(wanted(effects)) == ASKS_BURST // 2 * 2
+    assert [effect.timer for effect in effects if type(effect) is SetTimer] == [AskOn()]
+    later: list[tuple[str, ...]] = []
+    for second in (1, 2):
+        later += wanted(node.step(Fired(AskOn()), second * SECOND_US))
+    assert [len(each) for each in later] == [WANTED_MAX, WANTED_MAX, 300 + ASKS_BURST // 2 - 2 * WANTED_MAX]
+    assert [topic for each in later for topic in each] == [f".a.t{n}" for n in range(ASKS_BURST // 2, ASKS_BURST + 300)]
+    assert not search.waiting
+    assert search.meant(".a.t299") == ".a.t299"
+
+
+def test_topics_of_which_one_includes_another_are_looked_for_apart() -> None:
+    node, search = searcher()
+    for number in range(ASKS_BURST):
+        search.ask([f".n{number}"])
+    for topics in ([".a"], [".a.b"], [".c", "."], [".d"], [".e.f"], [".e"], [".c", "."]):
+        search.ask(topics)
+    search.ask([".g"], joining=True)
+    node.out.take()
+    assert wanted(node.step(Fired(AskOn()), 10 * SECOND_US)) == [
+        (".a", ".c", ".d", ".e.f"),
+        (".a.b", ".e"),
+        (".",),
+        (".g",),
+    ]
+
+
+def test_what_waits_is_bounded() -> None:
+    _, search = searcher()
+    for number in range(ASKS_BURST + WAITING_MAX + 10):
+        search.ask([f".n{number}"])
+    assert len(search.waiting) == WAITING_MAX
+    assert next(iter(search.waiting)) == (f".n{ASKS_BURST + 10}", False)

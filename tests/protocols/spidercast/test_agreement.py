@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from gossamer.fast import overlay as fast
+from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 from gossamer.sim import overlay as sim
 
 CASES: dict[str, dict[str, Any]] = {
@@ -27,6 +27,7 @@ CASES: dict[str, dict[str, Any]] = {
     "ring": {"selection": "ring"},
     "no margin": {"margin": 0},
     "short quarantine": {"margin": 1, "quarantine": 2, "view": 10},
+    "parting by the figure": {"parting": "figure", "greedy": 2, "random": 1},
 }
 SEEDS = 50
 POPULARITIES = ("rss", "zipf", "nyse", "uniform")
@@ -53,6 +54,7 @@ def assert_alike(made: OverlaySetting, seed: int) -> None:
     assert np.array_equal(kernel.degree_random, machines.degree_random)
     assert (kernel.rounds, kernel.at_rest) == (machines.rounds, machines.at_rest)
     assert kernel.messages == machines.messages
+    assert kernel.covered == machines.covered
     assert (kernel.one_sided, kernel.over_limit) == (machines.one_sided, machines.over_limit) == (0, 0)
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from gossamer.fast import measures
 from gossamer.fast.overlay import build
+from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Overlay, OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 PRINTED = {1000: 10.81, 2000: 10.11, 4000: 9.53, 6000: 9.24, 8000: 9.08, 10000: 8.95}
 "Figure 12: SpiderCast's mean degree by the number of nodes."

@@ -1,5 +1,7 @@
 """Heartbeats, and what a node makes of its own state round by round."""
 
+from collections.abc import Sequence
+
 import pytest
 from msgspec import Struct
 
@@ -176,10 +178,13 @@ def test_a_publication_waits_for_its_place() -> None:
     class Spread:
         relays = False
 
-        def publish(self, event: Event) -> bool:
-            if one.overlay.ready(event.topic):
-                spread.append(event)
-            return one.overlay.ready(event.topic)
+        def publish(self, events: Sequence[Event]) -> bool:
+            if ready := one.overlay.ready(events[0].topic):
+                spread.extend(events)
+            return ready
+
+        def has_place(self, topic: str) -> bool:
+            return one.overlay.ready(topic)
 
     one = One()
     one.node.spread = Spread()  # type: ignore[assignment]
@@ -284,5 +289,9 @@ def test_a_node_never_becomes_its_own_neighbour() -> None:
 
 def test_chains_of_topics_follow_the_networks_spelling() -> None:
     one = One()
-    one.overlay.spell = lambda topic: f"secret {topic}"
-    assert one.overlay.chain(".x") == chain_of(".x", Hierarchy(), one.overlay.spell) != chain_of(".x", Hierarchy(), str)
+    one.overlay.own.spell = lambda topic: f"secret {topic}"
+    assert (
+        one.overlay.chain(".x")
+        == chain_of(".x", Hierarchy(), one.overlay.own.spell)
+        != chain_of(".x", Hierarchy(), str)
+    )

@@ -11,11 +11,12 @@ from gossamer.core.errors import Misuse
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
 from gossamer.fast.overlay import KERNEL, build
-from gossamer.protocols.spidercast import arrays, choosing
-from gossamer.protocols.spidercast import columns as col
+from gossamer.protocols.spidercast.experiment import static
+from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
+from gossamer.protocols.spidercast.experiment.workload import Workload
+from gossamer.protocols.spidercast.kernel import arrays, choosing
+from gossamer.protocols.spidercast.kernel import columns as col
 from gossamer.protocols.spidercast.params import Params
-from gossamer.protocols.spidercast.setting import Interests, OverlaySetting
-from gossamer.protocols.spidercast.workload import Workload
 
 
 def wanting(*rows: list[int], topics: int = 100) -> Interests:
@@ -118,6 +119,16 @@ def test_who_has_nothing_in_common_with_anybody_has_no_link(rows: list[list[int]
     assert overlay.rounds == 0
 
 
+def test_what_a_link_covers_are_the_topics_that_were_not_covered_when_it_was_chosen() -> None:
+    """Node 0 takes node 1 for three of its topics, then node 2 for the fourth, though they share two."""
+    interests = wanting([1, 2, 3, 4], [1, 2, 3], [3, 4])
+    overlay = build(setting(interests, greedy=1), 1)
+    assert overlay.links.tolist() == [[0, 1], [0, 2]]
+    made = overlay.messages["connect_ok"]
+    # 1 chooses 0 for all it wants, and so does 2; 0 chooses 1 at the same time.
+    assert (made, overlay.covered) == (3, 3 + 3 + 2)
+
+
 def test_one_giant_topic_is_connected() -> None:
     interests = wanting(*[[0]] * 3000)
     overlay = build(setting(interests), 1)
@@ -134,8 +145,8 @@ def test_a_run_that_is_cut_short_says_so() -> None:
 
 
 def test_a_home_is_the_next_node_on_the_ring() -> None:
-    homes = arrays.homes(50, 300, 9)
-    ring, wanted = (arrays._places(9, which, count) for which, count in ((0, 50), (1, 300)))
+    homes = static.homes(50, 300, 9)
+    ring, wanted = (static.places(9, which, count) for which, count in ((0, 50), (1, 300)))
     for topic in range(300):
         further = [(int(place) - int(wanted[topic])) % 2**64 for place in ring]
         assert homes[topic] == int(np.argmin(further))

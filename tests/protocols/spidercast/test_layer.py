@@ -168,11 +168,14 @@ def test_who_is_covered_twice_asks_a_neighbour_that_can_do_with_one_less() -> No
     assert one.round() == []
 
 
-def test_a_refused_disconnect_is_not_repeated_until_degree_or_target_change() -> None:
+def test_a_refused_disconnect_is_asked_again_only_when_that_neighbours_degree_has_risen() -> None:
     one = covered()
     asked = [peer for _ in range(6) if one.round() for peer, _ in one.sent()]
     assert sorted(asked) == [7, 8]
-    one.hear(7, Beat(Standing(4, 3, True), NO, wants(".a").word))
+    for degree, target in ((3, 2), (2, 2), (2, 1)):
+        one.hear(7, Beat(Standing(degree, target, True), NO, wants(".a").word))
+        assert [one.round() for _ in range(3)] == [[]] * 3
+    one.hear(7, Beat(Standing(3, 3, True), NO, wants(".a").word))
     assert only(one.round()) == Disconnect(0)
     assert one.sent()[0][0] == 7
 

@@ -126,6 +126,16 @@ def test_the_neighbour_missed_least_is_parted_from_if_it_can_do_with_one_less() 
     assert made.surplus(7) is None
 
 
+def test_by_the_figure_only_who_has_more_than_its_target_is_asked_to_part_by_the_prose_who_has_reached_it() -> None:
+    for parting, asked in (("prose", 1), ("figure", None)):
+        made = task(".a", coverage=1, parting=parting)
+        linked(made, 1, ".a", degree=3, target=3)
+        linked(made, 2, ".a", degree=2, target=3)
+        assert made.surplus(7) == asked
+        made.neighbours[1].tells(4, 3)
+        assert made.surplus(7) == 1
+
+
 def test_nobody_is_parted_from_who_would_be_missed_unless_there_are_too_many() -> None:
     made = task(".a", ".b", coverage=1)
     linked(made, 1, ".a")
@@ -136,18 +146,18 @@ def test_nobody_is_parted_from_who_would_be_missed_unless_there_are_too_many() -
     assert made.surplus(7) in (1, 2)  # three are more than L^max
 
 
-def test_a_neighbour_that_refused_is_not_asked_again_until_something_changed_with_it() -> None:
+def test_a_neighbour_that_refused_is_asked_again_only_when_its_degree_has_risen() -> None:
     made = task(".a", coverage=1)
     linked(made, 1, ".a")
     linked(made, 2, ".a")
     made.neighbours[1].asked = made.neighbours[2].asked = True
+    for degree, target in ((3, 3), (3, 2), (2, 2), (1, 1)):
+        made.neighbours[1].tells(degree, target)
+        assert made.surplus(7) is None
+    made.rethink(1, wants(".a", ".x"))
     assert made.surplus(7) is None
-    made.neighbours[1].tells(3, 3)
-    assert made.surplus(7) is None
-    made.neighbours[1].tells(4, 3)
+    made.neighbours[1].tells(2, 1)  # it lost two, and found another
     assert made.surplus(7) == 1
-    made.neighbours[2].tells(3, 2)
-    assert made.neighbours[2].asked is False
 
 
 def test_parting_breaks_ties_uniformly() -> None:

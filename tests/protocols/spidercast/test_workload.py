@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.setting import Interests
-from gossamer.protocols.spidercast.workload import Workload
+from gossamer.protocols.spidercast.experiment.setting import Interests
+from gossamer.protocols.spidercast.experiment.workload import Workload
 
 
 def test_every_node_has_its_number_of_different_topics_in_ascending_order() -> None:

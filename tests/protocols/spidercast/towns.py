@@ -5,82 +5,54 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from gossamer.core.draws import CHURN, PUBLISH, WORKLOAD, distinct, draw, fold, upper_pick
-from gossamer.core.events import Event
-from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Note, Publish, Subscribe
-from gossamer.core.stack import Stack
+from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
-from gossamer.parts.tagging import Tagger
-from gossamer.protocols.assemble import SPIDERCAST_MESSAGES, overlay_of, spidercast_node
+from gossamer.protocols import CATALOGUE
 from gossamer.protocols.interests.params import Params as Interests
 from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.protocols.spidercast.layer import Spidercast
-from gossamer.sim.world import Watcher
-from gossamer.wire.codec import Codec
-from parts.trees import world_of
+from gossamer.protocols.spidercast.node import spidercast_node
+from gossamer.sim.town import Town
 
-CODEC = Codec(SPIDERCAST_MESSAGES)
 LIVE = replace(Recovery.live(), store=False)
 
 
-class Seeing(Watcher):
-    """Who was delivered what, and whatever must never be."""
-
-    def __init__(self) -> None:
-        self.delivered: dict[EventId, list[Peer]] = {}
-        self.parasites: list[Note] = []
-
-    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
-        for effect in effects:
-            if type(effect) is Deliver:
-                self.delivered.setdefault(effect.event.id, []).append(peer)
-            elif type(effect) is Note and effect.kind == "parasite":
-                self.parasites.append(effect)
-
-
-class Town:
-    """`wants` says what each node subscribes to."""
+class OverlayTown(Town):
+    """`wanted` says what each node subscribes to. If nobody is told who is gone, heartbeats find it out."""
 
     def __init__(
         self,
         size: int,
-        wants: Callable[[Peer], Sequence[Topic]],
+        wanted: Callable[[Peer], Sequence[Topic]],
         seed: int = 1,
         loss: float = 0.0,
         recovery: Recovery | None = None,
         interests: Interests | None = None,
+        told_of_failures: bool = False,
     ) -> None:
-        self.wants, self.seed = wants, seed
-        self.make = lambda me: spidercast_node(me, seed, recovery=recovery, interests=interests)
-        self.world = world_of(self.make, CODEC, seed, loss)
-        self.seeing = Seeing()
-        self.world.watchers.append(self.seeing)
-        self.taggers: dict[Peer, Tagger] = {}
-        self.published: dict[EventId, Event] = {}
+        super().__init__(
+            lambda me: spidercast_node(me, seed, recovery=recovery, interests=interests),
+            CATALOGUE["spidercast"].spoken,
+            seed,
+            loss=loss,
+            told_of_failures=told_of_failures,
+        )
+        self.wanted = wanted
         for peer in range(size):
-            self.start(peer)
+            self.come(peer)
 
-    def start(self, peer: Peer) -> None:
-        up = [*self.world.up]
-        key = fold(fold(self.seed, CHURN), fold(self.world.now_us, peer))
-        self.world.start(peer, [up[i] for i in distinct(key, len(up), 2)])
-        for topic in self.wants(peer):
-            self.world.give(peer, Subscribe(topic))
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.now_us + round(seconds * SECOND_US))
+    def come(self, peer: Peer) -> None:
+        self.start(peer, *self.wanted(peer), of=2)
 
     def overlay(self, peer: Peer) -> Spidercast:
-        node = self.world.machines[peer]
-        assert isinstance(node, Stack)
-        found = overlay_of(node)
-        assert found is not None
+        found = self.node(peer).members
+        assert isinstance(found, Spidercast)
         return found
 
     # -- links --------------------------------------------------------------------------------------------------
 
     def links(self) -> dict[Peer, list[Peer]]:
-        return {peer: [*self.overlay(peer).links.neighbours()] for peer in self.world.up}
+        return {peer: [*self.overlay(peer).links.neighbours()] for peer in self.up}
 
     def one_sided(self) -> int:
         links = self.links()
@@ -94,22 +66,13 @@ class Town:
         """Topics whose subscribers are not in one piece without the help of others."""
         links = self.links()
         among: dict[Topic, list[Peer]] = {}
-        for peer in self.world.up:
+        for peer in self.up:
             for topic in self.mine(peer):
                 among.setdefault(topic, []).append(peer)
         return [topic for topic, peers in among.items() if not in_one_piece(peers, links)]
 
     def mine(self, peer: Peer) -> Sequence[Topic]:
-        return self.world.machines[peer].interest.mine()  # type: ignore[attr-defined,no-any-return]
-
-    def seconds_until(self, condition: Callable[[], bool], at_most: float) -> float:
-        passed = 0.0
-        while not condition():
-            if passed >= at_most:
-                return float("inf")
-            passed += 0.5
-            self.run(0.5)
-        return passed
+        return self.node(peer).interest.mine()
 
     def connected(self) -> bool:
         return not self.apart()
@@ -117,25 +80,15 @@ class Town:
     def churn(self, seconds: float, changes: int) -> None:
         """Now and then somebody goes, by turns without a word, and somebody else comes."""
         for number in range(changes):
-            at = self.world.now_us + round(seconds * SECOND_US * number / changes)
-            self.world.at(at, lambda number=number: self.change(number))  # type: ignore[misc]
+            self.after(seconds * number / changes, lambda number=number: self.change(number))  # type: ignore[misc]
 
     def change(self, number: int) -> None:
-        up = [peer for peer in self.world.up if peer % 2]
+        up = [peer for peer in self.up if peer % 2]
         gone = up[upper_pick(draw(fold(self.seed, CHURN), number), len(up))]
-        (self.world.crash if number % 4 < 2 else self.world.leave)(gone)
-        self.start(1001 + 2 * number)
+        (self.crash if number % 4 < 2 else self.leave)(gone)
+        self.come(1001 + 2 * number)
 
     # -- events -------------------------------------------------------------------------------------------------
-
-    def publish(self, peer: Peer, topic: Topic) -> Event:
-        node, number = self.world.machines[peer], len(self.published) + 1
-        assert isinstance(node, Stack)
-        tags = self.taggers.setdefault(peer, Tagger()).tags(node.patterns(topic, {}))
-        event = Event(EventId(peer, 0, number), topic, tags=tags)
-        self.published[event.id] = event
-        self.world.give(peer, Publish(event))
-        return event
 
     def publish_some(self, count: int, every: float, stayers: Sequence[Peer]) -> None:
         """Nodes publish on topics of theirs, one after the other."""
@@ -145,18 +98,6 @@ class Town:
             topics = self.mine(peer)
             self.publish(peer, topics[upper_pick(draw(key, 1), len(topics))])
             self.run(every)
-
-    def missing(self, stayers: Sequence[Peer]) -> list[tuple[Peer, Topic]]:
-        """Who wanted an event and did not get it, of those that were there all the time."""
-        return [
-            (peer, event.topic)
-            for event in self.published.values()
-            for peer in stayers
-            if event.topic in self.mine(peer) and peer not in self.seeing.delivered.get(event.id, ())
-        ]
-
-    def twice(self) -> list[EventId]:
-        return [event for event, peers in self.seeing.delivered.items() if len(peers) != len(set(peers))]
 
 
 def in_one_piece(among: Sequence[Peer], links: dict[Peer, list[Peer]]) -> bool:

@@ -2,7 +2,8 @@
 
 Each step widens: two terms become one, a set of values is said in fewer pieces, or an attribute is no longer asked
 for. The step with the least loss for what it saves is taken. While there are many terms, only neighbours in the order
-of some attribute are looked at, so the work grows with their number and not with its square.
+of some attribute are looked at, so the work grows with their number and not with its square; while there are very
+many, neighbours are not even compared.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +16,8 @@ from gossamer.core.filters.terms import TERMS_MAX, Term, apart, covers, simplifi
 from gossamer.core.filters.values import ANYTHING, Values
 from gossamer.core.filters.widening import lighter, merged, trimmed
 
+MANY = 256
+"More terms than these are not weighed against each other: those that stand next to each other become one."
 PAIRS_MAX = 24
 "So few terms are looked at pair by pair."
 ORDERS_MAX = 4
@@ -37,6 +40,8 @@ def condensed(terms: Sequence[Term], size: int) -> list[Term]:
     shares = Shares(kept)
     if not _fits(kept, size):
         kept = trimmed(kept, size, shares)
+    while len(kept) > MANY and len(fewer := _paired(kept, size, shares)) < len(kept):
+        kept = fewer
     while len(kept) > PAIRS_MAX and not _fits(kept, size):
         kept = _halved(kept, size, shares)
         if {} in kept:
@@ -48,6 +53,22 @@ def condensed(terms: Sequence[Term], size: int) -> list[Term]:
 
 def _fits(terms: Sequence[Term], size: int) -> bool:
     return len(terms) <= TERMS_MAX and weight(terms) <= size
+
+
+def _paired(terms: list[Term], size: int, shares: Shares) -> list[Term]:
+    """Terms that ask for the same attributes, in the order of these, become one by twos."""
+    groups: dict[tuple[str, ...], list[Term]] = {}
+    for term in terms:
+        groups.setdefault(tuple(sorted(term)), []).append(term)
+    found: list[Term] = []
+    for names, alike in sorted(groups.items(), key=itemgetter(0)):
+        places = {name: [_place(term[name]) for term in alike] for name in names}
+        few_first = sorted(names, key=lambda name: (len({*places[name]}), name))
+        order = sorted(range(len(alike)), key=lambda at: ([places[name][at] for name in few_first], at))
+        pairs = zip(order[::2], order[1::2])
+        found += [merged(alike[one], alike[other], size, shares) for one, other in pairs]
+        found += [alike[order[-1]]] if len(order) % 2 else []
+    return found
 
 
 def _halved(terms: list[Term], size: int, shares: Shares) -> list[Term]:

@@ -5,7 +5,7 @@ among many that ask for the same by a range of numbers; else by a range alone; e
 say is checked when the place is found. A filter too entangled for terms is kept by its outline and asked itself.
 """
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from gossamer.core.errors import Misuse
@@ -41,6 +41,9 @@ class Index(Generic[Key]):
     def __contains__(self, key: Key) -> bool:
         return key in self._numbers
 
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._numbers)
+
     def add(self, key: Key, wanted: Filter) -> None:
         """From now on the key is among the answers where its filter matches. One that is known gets the new filter."""
         if key in self._numbers:
@@ -61,13 +64,32 @@ class Index(Generic[Key]):
     def matches(self, attributes: Attributes) -> list[Key]:
         """The keys of all filters that an event with these attributes matches, in the order they were added."""
         found: list[int] = []
-        for name, value in attributes.items():
-            buckets = self._equal.get(name)
-            if buckets is not None and (bucket := _looked_up(buckets, value)) is not None:
-                bucket.find(attributes, found)
+        for bucket in self._buckets(attributes):
+            bucket.find(attributes, found)
         self._by_range.find(attributes, found)
         self._counting.find(attributes, found)
         return [self._keys[number] for number in sorted(set(found))]
+
+    def matches_any(self, attributes: Attributes) -> bool:
+        """Whether any filter matches: looks no further than the first that does."""
+        found: list[int] = []
+        for bucket in self._buckets(attributes):
+            bucket.find(attributes, found, one=True)
+            if found:
+                return True
+        self._by_range.find(attributes, found, one=True)
+        if not found:
+            self._counting.find(attributes, found)
+        return bool(found)
+
+    def _buckets(self, attributes: Attributes) -> list[Bucket]:
+        """Where filters stand that ask an attribute to be what it is here."""
+        found = []
+        for name, value in attributes.items():
+            buckets = self._equal.get(name)
+            if buckets is not None and (bucket := _looked_up(buckets, value)) is not None:
+                found.append(bucket)
+        return found
 
     def _fresh(self) -> int:
         self._next += 1

@@ -71,12 +71,12 @@ class ByRange:
     def remove(self, slot: int, by: Range) -> None:
         self._ranges[by.name].remove(slot, by.low, by.high)
 
-    def find(self, attributes: Attributes, found: list[int]) -> None:
+    def find(self, attributes: Attributes, found: list[int], one: bool = False) -> None:
         for name, ranges in self._ranges.items():
             value = attributes.get(name)
             kind = type(value)
             if (kind is float or kind is int) and value == value:
-                ranges.find(value, attributes, found)  # type: ignore[arg-type]
+                ranges.find(value, attributes, found, one)  # type: ignore[arg-type]
 
 
 class Bucket:
@@ -118,12 +118,14 @@ class Bucket:
         else:
             self._by_range.remove(slot, by)
 
-    def find(self, attributes: Attributes, found: list[int]) -> None:
+    def find(self, attributes: Attributes, found: list[int], one: bool = False) -> None:
         for check, number in self._singles.values():
             if check is None or check(attributes):
                 found.append(number)
+                if one:
+                    return
         if self._by_range is not None:
-            self._by_range.find(attributes, found)
+            self._by_range.find(attributes, found, one)
 
 
 class Counting:

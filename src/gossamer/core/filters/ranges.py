@@ -61,8 +61,8 @@ class Ranges:
         if not any(grids):
             del self._grids[level]
 
-    def find(self, value: Number, attributes: Attributes, found: list[int]) -> None:
-        """Adds the filters whose range holds the number, if the rest holds too."""
+    def find(self, value: Number, attributes: Attributes, found: list[int], one: bool = False) -> None:
+        """Adds the filters whose range holds the number, if the rest holds too. `one`: some of them are enough."""
         here = (value, BEFORE)
         place = _clipped(value)
         for level, (sure, unsure) in self._grids.items():
@@ -73,8 +73,10 @@ class Ranges:
                 for low, high, rest, filter_number in unsure[cell].values():
                     if low <= here < high and (rest is None or rest(attributes)):
                         found.append(filter_number)
+            if one and found:
+                return
         if self._rays:
-            self._find_rays(here, attributes, found)
+            self._find_rays(here, attributes, found, one)
 
     def _ray(self, slot: int, low: Cut | None, high: Cut | None) -> tuple[list[tuple[Cut, int]], tuple[Cut, int]]:
         """The order a range with one end belongs to, and its place there."""
@@ -83,13 +85,16 @@ class Ranges:
         assert high is not None, "a range has at least one end"
         return self._below, (high, slot)
 
-    def _find_rays(self, here: Cut, attributes: Attributes, found: list[int]) -> None:
+    def _find_rays(self, here: Cut, attributes: Attributes, found: list[int], one: bool) -> None:
         above = bisect_right(self._above, here, key=_cut)
         below = bisect_right(self._below, here, key=_cut)
-        for _, slot in (*self._above[:above], *self._below[below:]):
-            rest, filter_number = self._rays[slot]
-            if rest is None or rest(attributes):
-                found.append(filter_number)
+        for order, places in ((self._above, range(above)), (self._below, range(below, len(self._below)))):
+            for place in places:
+                rest, filter_number = self._rays[order[place][1]]
+                if rest is None or rest(attributes):
+                    found.append(filter_number)
+                    if one:
+                        return
 
 
 def _cut(ray: tuple[Cut, int]) -> Cut:

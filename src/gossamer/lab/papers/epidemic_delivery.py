@@ -153,7 +153,7 @@ def few_subscribers_spare_push(book: Book) -> Claim:
         runs=few.runs,
         verdict=verdict(fall < 0.1),
         why=f"Less than 10 points of difference count as not significant. Push changes by {share(fall)}, subscriber "
-        f"pull by {share(pull_fall)}." + ("" if fall < 0.1 else " FILL"),
+        f"pull by {share(pull_fall)}.",
     )
 
 
@@ -236,6 +236,6 @@ def patterns_per_event_decide(book: Book) -> Claim:
         ci95=max(line.ci95 for line in (*sheer, *matched)),
         runs=matched[0].runs,
         verdict=verdict(by_match > by_number),
-        why="Both sweeps span a factor of eight; the one with the larger effect dominates. "
-        + ("" if by_match > by_number else DRAWN_FROM_ALL),
+        why="Both sweeps span a factor of eight; the one with the larger effect dominates."
+        + ("" if by_match > by_number else f" {DRAWN_FROM_ALL}"),
     )

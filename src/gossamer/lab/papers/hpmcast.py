@@ -7,8 +7,10 @@ from gossamer.lab.papers import Paper
 from gossamer.lab.papers import hpmcast_analysis as analysis
 from gossamer.lab.papers import hpmcast_costs as costs
 from gossamer.lab.papers import hpmcast_filters as filters
+from gossamer.lab.papers import hpmcast_living as living
 from gossamer.lab.papers import hpmcast_plots as plots
 from gossamer.lab.papers import hpmcast_reached as reached
+from gossamer.lab.papers import hpmcast_rounds as rounds
 
 
 def claims(book: Book) -> list[Claim]:
@@ -22,8 +24,12 @@ def claims(book: Book) -> list[Claim]:
         analysis.chain(book),
         costs.fewer_take_longer(book),
         costs.locality(book),
-        analysis.fixed_rounds(book),
+        living.locality_and_redundancy(book),
+        rounds.fixed_rounds(book),
         costs.more_than_one_delegate(book),
+        living.close_contact(book),
+        living.close_detection(book),
+        living.chosen_by_pattern(book),
         reached.delegates_only(book),
         reached.all_iff_all_want(book),
         costs.matched_by_few(book),
@@ -47,6 +53,8 @@ def claims(book: Book) -> list[Claim]:
         reached.redundancy_helps(book),
         reached.redundancy_saturates(book),
         reached.redundancy_does_not_repair(book),
+        rounds.reckoned_from_reliability(book),
+        rounds.reliability_degree(book),
         reached.floor_repairs(book),
         reached.floor_chosen(book),
         costs.delegates_bear_more(book),
@@ -57,11 +65,13 @@ def claims(book: Book) -> list[Claim]:
         reached.depth_costs_rounds(book),
         analysis.views_shrink(book),
         analysis.updates(book),
+        living.failures_travel(book),
         analysis.mean_level(book),
         analysis.mean_level_formula(book),
         analysis.mean_level_terms(book),
         reached.depth_is_a_compromise(book),
         costs.a_million(book),
+        living.lives_with_churn(book),
         filters.weaker(),
         incomparable(
             "curves", "5.3, 5.4, Figs 7 to 13", "Curves.",
@@ -79,9 +89,10 @@ PAPER = Paper(
     experiments=(
         "hpmcast/fig7", "hpmcast/fig8", "hpmcast/fig9", "hpmcast/fig10", "hpmcast/fig11", "hpmcast/fig12",
         "hpmcast/fig13", "hpmcast/depth", "hpmcast/variants", "hpmcast/sizes", "hpmcast/pittel", "hpmcast/lowest",
-        "hpmcast/top",
+        "hpmcast/top", "hpmcast/fixed", "hpmcast/target",
         "hpmcast/loss", "hpmcast/crashes", "hpmcast/once", "hpmcast/estimated", "hpmcast/repair",
-        "hpmcast/repair-loss", "hpmcast/million",
+        "hpmcast/repair-loss", "hpmcast/million", "hpmcast/joining", "hpmcast/detection", "hpmcast/locality",
+        "hpmcast/choice", "hpmcast/churn",
     ),
     claims=claims,
     analysis=plots.everything,

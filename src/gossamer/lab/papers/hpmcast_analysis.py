@@ -76,24 +76,6 @@ def rounds_by_interest(book: Book) -> Claim:
     )  # fmt: skip
 
 
-def fixed_rounds(book: Book) -> Claim:
-    limit = math.ceil(shape.rounds(PARTICIPANTS * 0.5, F * 0.5))
-    chance = theory.reach(PARTICIPANTS, F)
-    shares = {}
-    for p in (0.5, 0.2, 0.1, 0.05):
-        wanted = round(PARTICIPANTS * p)
-        shares[p] = theory.expected(theory.spread(wanted, chance, limit, 0, 1)) / wanted
-    return judged(
-        "fixed-rounds-weaken", "3.4",
-        "By fixing the number of rounds an event can spend in the system, one ends up with considerably weaker "
-        "reliability for events with a small audience.",
-        f"{limit} rounds for every event: "
-        + " · ".join(f"{percent(share)} (p1 = {p:g})" for p, share in shares.items()),
-        all(later < earlier for earlier, later in pairwise(shares.values())) and shares[0.1] < 0.5,
-        "By the chain. With the rounds that p1 = 0.5 needs, the share must fall with p1 and be below half at 0.1.",
-    )  # fmt: skip
-
-
 def broadcast_identity(book: Book) -> Claim:
     alone = shape.rounds(4096, F)
     off = max(abs(made.rounds_shortened(1.0) - alone) for made in DEPTHS.values())

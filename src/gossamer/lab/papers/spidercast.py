@@ -10,6 +10,7 @@ from gossamer.lab.papers import spidercast_compared as compared
 from gossamer.lab.papers import spidercast_connected as connected
 from gossamer.lab.papers import spidercast_moving as moving
 from gossamer.lab.papers import spidercast_plots as plots
+from gossamer.lab.papers import spidercast_readings as readings
 from gossamer.lab.papers import spidercast_scaling as scaling
 from gossamer.lab.papers import spidercast_table as table
 
@@ -56,7 +57,6 @@ def claims(book: Book) -> list[Claim]:
         *moving.messages_per_change(book),
         moving.per_link_and_topic(book),
         moving.cheaper_with_more_nodes(book),
-        *table.table(book),
         compared.ours_are_whole(book),
         compared.others_fall_apart(book),
         compared.others_get_worse(book),
@@ -68,11 +68,20 @@ def claims(book: Book) -> list[Claim]:
             "The figures are drawn without their numbers; where the prose gives some, or says what a curve does, that "
             "is judged above, and our own curves stand below.",
         ),
+        *table.table(book),
+        *readings.by_the_figure(book),
     ]  # fmt: skip
 
 
 def sections(book: Book) -> Sequence[Part]:
-    return (plots.degrees(book), plots.skewed(book), plots.histograms(book), plots.rare(book), plots.cost(book))
+    return (
+        readings.two_readings(book),
+        plots.degrees(book),
+        plots.skewed(book),
+        plots.histograms(book),
+        plots.rare(book),
+        plots.cost(book),
+    )
 
 
 PAPER = Paper(
@@ -84,7 +93,7 @@ PAPER = Paper(
         "spidercast/fig6", "spidercast/fig7", "spidercast/fig8a", "spidercast/fig8b", "spidercast/fig8c",
         "spidercast/fig9", "spidercast/fig10", "spidercast/fig11", "spidercast/fig12", "spidercast/fig13",
         "spidercast/fig14", "spidercast/wider", "spidercast/coverage", "spidercast/adaptive", "spidercast/large",
-        "spidercast/rare", "spidercast/cost",
+        "spidercast/readings", "spidercast/readings-churn", "spidercast/rare", "spidercast/cost",
     ),
     claims=claims,
     analysis=sections,

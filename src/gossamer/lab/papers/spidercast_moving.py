@@ -6,10 +6,18 @@ from gossamer.lab.papers.spidercast_words import each, worst
 
 MIDDLE_S = 300.0
 "The λ at which single numbers are compared; the paper names none."
+CHANGES = ((1250, 1000, 13.0, 38.0), (2500, 2000, 12.0, 34.0))
+"Section 3.8.1: nodes, how many of them are up, their mean degree, and messages for a join or leave."
+DEGREE_CLOSE, MESSAGES_CLOSE = 0.05, 0.15
 
 
 def churned(book: Book, metric: str, nodes: int) -> list[Line]:
     return book.series("spidercast/fig11", ALL, metric, nodes=nodes)
+
+
+def middle(book: Book, metric: str, nodes: int) -> Line:
+    """At the λ in the middle."""
+    return book.find("spidercast/fig11", ALL, metric, nodes=nodes, up_s=MIDDLE_S)
 
 
 def stays_connected(book: Book) -> Claim:
@@ -50,17 +58,17 @@ def degree_is_flat(book: Book) -> Claim:
 def messages_per_change(book: Book) -> list[Claim]:
     """Every number of section 3.8.1."""
     made = []
-    for nodes, up, degree, messages in ((1250, 1000, 13.0, 38.0), (2500, 2000, 12.0, 34.0)):
-        links, sent = (_middle(churned(book, metric, nodes)) for metric in ("degree_mean", "messages_per_change"))
+    for nodes, up, degree, messages in CHANGES:
+        links, sent = (middle(book, metric, nodes) for metric in ("degree_mean", "messages_per_change"))
         made.append(
             printed(f"churn-degree-{up}", "3.8.1", f"With {up:,} nodes up the average node degree is {degree:g}.",
-                    degree, links, 0.05, "In a static overlay of so many nodes the paper prints "
+                    degree, links, DEGREE_CLOSE, "In a static overlay of so many nodes the paper prints "
                     f"{10.81 if up == 1000 else 10.11}: its churn costs more links than ours. How long a round is, and "
                     "how soon a vanished neighbour is noticed, it does not say.")
         )  # fmt: skip
         made.append(
             printed(f"churn-messages-{up}", "3.8.1", f"With {up:,} nodes up a join or leave takes {messages:g} control "
-                    "messages on average.", messages, sent, 0.15,
+                    "messages on average.", messages, sent, MESSAGES_CLOSE,
                     _parting(book, nodes))
         )  # fmt: skip
     return made
@@ -69,7 +77,7 @@ def messages_per_change(book: Book) -> list[Claim]:
 def per_link_and_topic(book: Book) -> Claim:
     ratios, per_topic = [], []
     for nodes in (1250, 2500):
-        links, sent = (_middle(churned(book, metric, nodes)) for metric in ("degree_mean", "messages_per_change"))
+        links, sent = (middle(book, metric, nodes) for metric in ("degree_mean", "messages_per_change"))
         ratios.append(sent.mean / links.mean)
         per_topic.append(sent.mean / 10)
     return Claim(
@@ -85,7 +93,7 @@ def per_link_and_topic(book: Book) -> Claim:
 
 
 def cheaper_with_more_nodes(book: Book) -> Claim:
-    few, many = (_middle(churned(book, "messages_per_change", nodes)) for nodes in (1250, 2500))
+    few, many = (middle(book, "messages_per_change", nodes) for nodes in (1250, 2500))
     return Claim(
         id="churn-fewer-messages-with-more-nodes",
         where="3.8.1",
@@ -103,14 +111,9 @@ def _place(line: Line) -> str:
 
 
 def _parting(book: Book, nodes: int) -> str:
-    asked = _middle(churned(book, "disconnects_per_change", nodes))
+    asked = middle(book, "disconnects_per_change", nodes)
     return (
-        f"{number(asked.mean)} of ours are requests to part, most of them refused: each change at a neighbour lets it "
-        "be asked once more. The paper does not say which messages it counts, nor how often it asks; heartbeats are "
-        "not among ours."
+        f"{number(asked.mean)} of ours are requests to part, most of them refused: whenever a neighbour's degree has "
+        "risen it is asked once more. The paper does not say which messages it counts, nor how often it asks; "
+        "heartbeats are not among ours."
     )
-
-
-def _middle(lines: list[Line]) -> Line:
-    """At the λ in the middle."""
-    return next(line for line in lines if line.point["churn.up_s"] == MIDDLE_S)

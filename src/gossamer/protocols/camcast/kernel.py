@@ -25,7 +25,7 @@ from gossamer.parts.infection import (
     muster,
 )
 from gossamer.protocols.camcast import rules
-from gossamer.protocols.camcast.rules import drawn
+from gossamer.protocols.camcast.rules import drawn, of_table
 
 
 class Tables(NamedTuple):
@@ -114,7 +114,7 @@ def elect(actors: Any, acting: Any, c: Any, mark: Any, base: Any, keys: Any, tab
             who = np.uint64(table.start[c] + acting[i])
             if drawn(chance(fold(keys[ELECT], who), ordinal), table.election[c]):
                 serial += 1
-                sent, arrived = climb(fold(keys[CLIMB], who), fold(fold(base[LINKS], ordinal), who),
+                sent, arrived = climb(of_table(fold(keys[CLIMB], who), ordinal), fold(fold(base[LINKS], ordinal), who),
                                       fold(keys[LOSS], who), table.start[above], table.size[above], table.links[c],
                                       table.per_link[c], table.reach_up[c], mark, state,
                                       picked, stamps, serial)  # fmt: skip

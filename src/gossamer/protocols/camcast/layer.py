@@ -1,31 +1,26 @@
 """One node's part in CAMCAST: infect and die inside the community, sometimes climb (001, Figs 7 and 8)."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
-from gossamer.core.draws import CLIMB, ELECT, LINKS, PICK, chance, distinct, fold
+from gossamer.core.draws import CLIMB, ELECT, PICK, chance, fold
 from gossamer.core.events import Carried, Event
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.patterns import Pattern
-from gossamer.core.roles import Peers
-from gossamer.core.setting import Setting
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.publications import PENDING_MAX
+from gossamer.core.roles import Links, Members
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic, remember
-from gossamer.parts.seen import Seen
-from gossamer.parts.static import Static
+from gossamer.parts.bucket import Buckets
 from gossamer.parts.topical import Topical
 from gossamer.protocols.camcast import rules
-from gossamer.protocols.camcast.messages import Carry
-from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.messages import Away, Carry
+from gossamer.protocols.camcast.params import Params, Settings
 
-
-class Above(Protocol):
-    """Super-topic tables: who can be told that events climb."""
-
-    def tables(self, topic: Topic) -> Sequence[Sequence[Peer]]:
-        """One table per super-topic of this community."""
+AWAYS_PER_S, AWAYS_BURST = 1, 1
+"Peers are told so often that this node is in no community their events concern."
 
 
 class Share(Struct, frozen=True):
@@ -53,57 +48,58 @@ class Camcast(Topical, Layer):
 
     relays = False
 
-    def __init__(self, node: Stack, members: Peers, links: Above, params: Callable[[Topic], Params]) -> None:
+    def __init__(self, node: Stack, members: Members, links: Links, settings: Settings) -> None:
         super().__init__(node)
         self.members = members
         self.links = links
-        self.params = params
-        self.tuned_params: dict[Topic, Params] = {}
+        self.settings = settings
+        self.told: dict[EventId, dict[Peer, None]] = {}
+        "Whom events of our own went to that wait for the community."
         self.plans: dict[Topic, Plan] = {}
         self.era = -1
-        node.spread = self
+        self.answers = Buckets(AWAYS_PER_S, AWAYS_BURST)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Carry: self.on_carry}
 
-    def takes_packs(self) -> Collection[type[Struct]]:
-        return (Carry,)
-
-    def params_of(self, topic: Topic) -> Params:
-        return self.tuned_params.get(topic) or self.params(topic)
-
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
-            self.tuned_params[topic] = params
+            self.settings.tune(topic, params)
 
     def has_place(self, topic: Topic) -> bool:
         return self.members.ready(topic)
 
-    def publish(self, event: Event) -> bool:
-        if not self.members.ready(event.topic):
-            return False
-        carried = Carried(event)
-        if self.node.knows(event.id):
+    def publish(self, events: Sequence[Event]) -> bool:
+        """Nobody waits without need: an event goes to whoever is known now. Until the node has its place in the
+        community, it goes on to whoever is found."""
+        carried = Carried(events[0], more=tuple(events[1:]))
+        if self.node.knows(events[0].id):
             self.carry_on(carried, again=self.node.now_us)
-        elif self.node.accept(carried, via=self.node.me):
-            self.carry_on(carried)
-        return True
-
-    def publish_all(self, events: Sequence[Event]) -> bool:
-        if not self.members.ready(events[0].topic):
-            return False
-        news = self.node.accept(Carried(events[0], more=tuple(events[1:])), via=self.node.me)
-        if news is not None:
+        elif (news := self.node.accept(carried, via=self.node.me)) is not None:
             self.carry_on(news)
-        return True
+        ready = self.members.ready(events[0].topic)
+        if ready:
+            for event in events:
+                self.told.pop(event.id, None)
+        return ready
+
+    def links_changed(self, topic: Topic) -> None:
+        """There is somebody above now whom events can climb to that wait for the community."""
+        for event_id in self.node.publications.by_topic.get(topic, ()):
+            self.carry_on(Carried(self.node.publications.pending[event_id]), again=self.node.now_us)
 
     def left(self, topic: Topic) -> None:
-        self.tuned_params.pop(topic, None)
+        self.settings.forget(topic)
 
     def on_carry(self, peer: Peer, carry: Carry) -> None:
         news = self.node.accept(carry.carried, peer)
         if news is not None:
             self.carry_on(news)
+
+    def unasked(self, peer: Peer, topic: Topic) -> None:
+        """Whoever sends what nobody here wants takes us for a member: it should not from now on."""
+        if self.answers.take(peer, self.node.now_us):
+            self.out.send([peer], Away(topic))
 
     def carry_on(self, carried: Carried, again: int = 0) -> None:
         """Disseminates an event met for the first time (or `again`, with other draws): some go up, some stay. Several
@@ -119,7 +115,21 @@ class Camcast(Topical, Layer):
         else:
             word = event.id.word()
             told = self.chosen(plan, fold(word, again) if again else word, event.climb)
+        if self.node.publications.pending or self.told:
+            told = self.not_yet_told(carried, told)
         self.out.send(told, Carry(carried.hop()))
+
+    def not_yet_told(self, carried: Carried, told: tuple[Peer, ...]) -> tuple[Peer, ...]:
+        """An event of our own that waits for its community goes to everybody once."""
+        event = carried.event
+        if event.id.publisher != self.node.me or (self.members.ready(event.topic) and event.id not in self.told):
+            return told
+        if len(self.told) >= PENDING_MAX and event.id not in self.told:
+            del self.told[next(iter(self.told))]
+        before = self.told.setdefault(event.id, {})
+        fresh = tuple(peer for peer in told if peer not in before)
+        before.update(dict.fromkeys(fresh))
+        return fresh
 
     def towards(self, pattern: Pattern) -> list[Peer]:
         """The view and the links of a community; from below one, the links that lead up to it."""
@@ -134,8 +144,8 @@ class Camcast(Topical, Layer):
 
     def plan(self, topic: Topic) -> Plan:
         """What to do with events of a topic, worked out once for as long as nothing but events happens."""
-        if self.era != self.node.era:
-            self.era = self.node.era
+        if self.era != self.node.era.number:
+            self.era = self.node.era.number
             self.plans.clear()
         plan = self.plans.get(topic)
         if plan is None:
@@ -144,7 +154,7 @@ class Camcast(Topical, Layer):
         return plan
 
     def share(self, topic: Topic) -> Share:
-        params = self.params_of(topic)
+        params = self.settings.of(topic)
         size = self.members.size(topic)
         return Share(
             topic,
@@ -169,23 +179,27 @@ class Camcast(Topical, Layer):
     def chosen(self, plan: Plan, word: int, climb: float | None) -> tuple[Peer, ...]:
         """Whom one event goes to where draws decide: some links, then k members."""
         told: dict[Peer, None] = {}
-        for share in plan.shares:
+        tables = 0
+        for number, share in enumerate(plan.shares):
             if any(share.tables):
-                told.update(dict.fromkeys(self.climbers(share, word, climb)))
-            told.update(dict.fromkeys(self.members.sample(share.topic, share.tells, self.node.key(PICK, word))))
+                told.update(dict.fromkeys(self.climbers(share, word, climb, tables)))
+            tables += len(share.tables)
+            key = self.node.key(PICK, rules.of_table(word, number))
+            told.update(dict.fromkeys(self.members.sample(share.topic, share.tells, key)))
         told.pop(self.node.me, None)
         return tuple(told)
 
-    def climbers(self, share: Share, word: int, climb: float | None) -> list[Peer]:
-        """The links this node tells: for each super-topic an election, then a chance per link."""
+    def climbers(self, share: Share, word: int, climb: float | None, first: int) -> list[Peer]:
+        """The links this node tells: for each super-topic an election, then a chance per link. `first`: the number of
+        its first table among all that draw for this event, each for itself."""
         election = share.election if climb is None else climb
         elect_key, climb_key = self.node.key(ELECT, word), self.node.key(CLIMB, word)
         return [
             peer
-            for ordinal, table in enumerate(share.tables)
+            for ordinal, table in enumerate(share.tables, first)
             if rules.drawn(chance(elect_key, ordinal), election)
             for peer in table
-            if rules.drawn(chance(climb_key, peer), share.per_link)
+            if rules.drawn(chance(rules.of_table(climb_key, ordinal), peer), share.per_link)
         ]
 
 
@@ -202,17 +216,3 @@ class FixedLinks:
 
     def tables(self, topic: Topic) -> Sequence[Sequence[Peer]]:
         return self.drawn
-
-
-def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
-    """A node of an experiment with fixed tables: the same one the kernel computes with."""
-    home = next(c for c in setting.communities if me in c.members)
-    node = Stack(me, seed, setting.hierarchy(), Seen())
-    tables = []
-    for ordinal, above in enumerate(home.supers):
-        there = setting.communities[above].members
-        key = fold(fold(fold(seed, LINKS), ordinal), me)
-        tables.append([there.start + i for i in distinct(key, len(there), home.params.links)])
-    members = Static(node, {home.topic: home.members})
-    Camcast(node, members=members, links=FixedLinks(tables), params=lambda topic: home.params)
-    return node

@@ -1,32 +1,35 @@
-"""Super-topic tables that look after themselves: KEEP_TABLE_UPDATED (001, Fig. 6) on what `finding` finds.
+"""Links that look after themselves: KEEP_TABLE_UPDATED (001, Fig. 6) on the frontier that `finding` finds.
 
-Invariant: a table never holds this node, never more than `links` entries, and only members of one topic `found`:
-the wanted super-topic, or the nearest ancestor anybody was found in so far.
+Invariant: a table never holds this node, never more than `links` entries, and only members of its topic.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
 from gossamer.core.draws import KEEP, LINKS, ROTATE, chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.roles import Peers
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.roles import Contacts as FirstContacts
+from gossamer.core.roles import Members
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.owners import crowd
 from gossamer.protocols.camcast import rules
-from gossamer.protocols.camcast.finding import Finder, Finding
-from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Contacts, NewProcess, Probe
-from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.finding import Finding
+from gossamer.protocols.camcast.frontier import Frontier
+from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Away, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.table import Table
 
 NEWS_TO = 3
 "Members told when a table changed, so that one node's discovery serves its whole community."
-UNCHECKED_MAX = 2
-"""However large the community, a node's links are probed at least every so many `keep_every_us` and one more: who is
-not elected to would never notice a dead link."""
+
+
+LOOKED_MAX = 64
+"Communities of ours whose links to a topic above are looked at to name some: where there are thousands, these will do."
 
 
 class Keep(Struct, frozen=True):
@@ -44,142 +47,230 @@ class Check(Struct, frozen=True):
     nonce: int
 
 
-class Members(Peers, Protocol):
-    """The membership this layer stands on."""
-
-    def sure(self, topic: Topic) -> Sequence[Peer]:
-        """Members that gave a sign of life lately: those this node may name to others."""
-
-
 class Links(Layer):
-    """One table per super-topic of each community this node is in."""
+    """The way up from each community this node is in, or publishes to from outside."""
 
-    def __init__(self, node: Stack, members: Members, search: Finder, params: Callable[[Topic], Params]) -> None:
-        self.members = members
-        self.params = params
-        self.finding = Finding(node, search, params, self.meet)
-        self.by_topic = self.finding.by_topic
-        self.generation = 0
-        self.keeps: dict[Topic, int] = {}
+    def __init__(self, node: Stack, members: Members, contacts: FirstContacts, settings: Settings) -> None:
         super().__init__(node)
+        self.members = members
+        self.settings = settings
+        self.finding = Finding(node, contacts, settings)
+        self.within = (self.finding,)
+        self.frontiers = self.finding.frontiers
+        self.generation = self.checks = 0
+        self.keeps: dict[Topic, int] = {}
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
             Probe: self.on_probe,
             Alive: self.on_alive,
+            Away: self.on_away,
             NewProcess: self.on_new_process,
             Contacts: self.on_contacts,
             Keep: self.on_keep,
             Check: self.on_check,
         }
 
+    # -- what other layers ask ----------------------------------------------------------------------------------
+
     def tables(self, topic: Topic) -> list[list[Peer]]:
-        return [table.live() for table in self.by_topic.get(topic, {}).values()]
+        frontier = self.frontiers.get(topic)
+        return [] if frontier is None else [[*table.entries] for table in frontier.leads()]
+
+    def leads(self, topic: Topic) -> dict[Topic, list[Peer]]:
+        """The nearest populated topics above a community, each with our links to it."""
+        frontier = self.frontiers.get(topic)
+        return {} if frontier is None else {table.topic: [*table.entries] for table in frontier.leads()}
+
+    def searching(self, topic: Topic) -> bool:
+        """Whether somebody nearer, or on another branch, is looked for."""
+        frontier = self.frontiers.get(topic)
+        return frontier is not None and frontier.search is not None
+
+    def explored(self, topic: Topic) -> bool:
+        """Whether the nearest communities above have been looked for, and whoever heard of it had time to answer."""
+        frontier = self.frontiers.get(topic)
+        return frontier is not None and (frontier.asks > 1 or frontier.tables.keys() >= {*frontier.above[:1]})
+
+    def named(self, topic: Topic) -> list[Peer]:
+        found: dict[Peer, None] = {}
+        for below in islice(self.finding.linked.get(topic, ()), LOOKED_MAX):
+            found.update(dict.fromkeys(self.frontiers[below].tables[topic].sure()))
+            if len(found) >= PEERS_MAX:
+                break
+        return [*found]
 
     # -- life -------------------------------------------------------------------------------------------------
 
     def joined(self, topic: Topic) -> None:
-        self.open(topic, self.node.hierarchy.parents(topic))
+        self.open(topic, self.node.hierarchy.ancestors(topic))
 
-    def open(self, topic: Topic, supers: Sequence[Topic]) -> None:
-        """Begins to look for, and after, contacts in each of these."""
-        self.finding.open(topic, supers)
+    def open(self, topic: Topic, above: Sequence[Topic]) -> None:
+        """Begins to look for, and after, links to the nearest populated of these."""
+        frontier = self.finding.open(topic, above)
         self.generation += 1
         self.keeps[topic] = self.generation
-        self.out.timer(self.params(topic).keep_every_us, Keep(topic, self.generation))
+        self.out.timer(self.settings.of(topic).keep_every_us, Keep(topic, self.generation))
+        for above_topic in frontier.open():  # what this node knows anyway, events may climb to at once
+            known = [peer for layer in self.node.layers for peer in layer.named(above_topic)]
+            self.take(topic, frontier, above_topic, known)
+        self.finding.settle(topic)
 
     def left(self, topic: Topic) -> None:
-        self.by_topic.pop(topic, None)
+        self.finding.close(topic)
         self.keeps.pop(topic, None)
 
+    def leaving(self) -> None:
+        for topic in tuple(self.frontiers):
+            self.left(topic)
+
+    def tuned(self, topic: Topic, params: Struct) -> None:
+        if isinstance(params, Params) and (frontier := self.frontiers.get(topic)) is not None:
+            for table in frontier.tables.values():
+                table.trim(params.links)
+
     def peer_down(self, peer: Peer) -> None:
-        for tables in self.by_topic.values():
-            for table in tables.values():
-                if peer in table.entries:
-                    table.failed[peer] = None
+        for topic, frontier in tuple(self.frontiers.items()):
+            self.drop(topic, frontier, peer, frontier.holding(peer))
+
+    def drop(self, topic: Topic, frontier: Frontier, peer: Peer, tables: Sequence[Table]) -> None:
+        for table in tables:
+            table.remove(peer)
+        if tables:
+            self.finding.settle(topic)
+            self.tell(topic)
+
+    def tell(self, topic: Topic) -> None:
+        """The last act of a step: who waited for links may give the topic up at once."""
+        self.node.tell(lambda layer: layer.links_changed(topic))
+
+    # -- contacts come ----------------------------------------------------------------------------------------
+
+    def contacts_found(self, found: Topic, peers: Sequence[Peer]) -> None:
+        for topic, frontier in self.finding.under(found):
+            if self.take(topic, frontier, found, peers):
+                self.finding.settle(topic)
+                self.tell(topic)
+
+    def newcomer(self, topic: Topic, peer: Peer) -> None:
+        self.contacts_found(topic, [peer])
+
+    def take(self, topic: Topic, frontier: Frontier, above: Topic, peers: Sequence[Peer]) -> bool:
+        """Merges contacts of a topic above, if they are of use. True: the tables have changed."""
+        others = [peer for peer in peers if peer != self.node.me]
+        if not others or not frontier.wants(above):
+            return False
+        table = self.finding.table(topic, above)
+        changed = table.merge(others, self.settings.of(topic).links, self.node.owners)
+        if changed:
+            self.meet(topic, table)
+        return changed
+
+    def meet(self, topic: Topic, table: Table) -> None:
+        """Newcomers are asked at once whether they are there: until they answer, nobody else is told of them."""
+        if table.checking:
+            self.ask(table, table.unmet())
+        else:
+            self.check(topic, table)
 
     # -- KEEP_TABLE_UPDATED -----------------------------------------------------------------------------------
 
     def on_keep(self, timer: Keep) -> None:
+        """The community shares the probing: each time about `electors` of all its members probe, however many there
+        are. Of links in use, each hears otherwise: from the transport, or from who is no member any more."""
         if self.keeps.get(timer.topic) != timer.generation:
             return
-        params = self.params(timer.topic)
+        params = self.settings.of(timer.topic)
         self.out.timer(params.keep_every_us, timer)
-        election = rules.election(self.members.size(timer.topic), params.electors, params.small)
-        for ordinal, table in enumerate(tuple(self.by_topic[timer.topic].values())):
+        election = rules.election(self.members.size(timer.topic), params.electors, small=0)
+        for ordinal, table in enumerate(tuple(self.frontiers[timer.topic].tables.values())):
             table.trim(params.links)
-            elected = rules.drawn(chance(self.node.key(KEEP, self.node.now_us), ordinal), election)
-            table.unchecked += 1
-            if not table.live():
-                self.finding.find(timer.topic, table)
-            elif elected or table.unchecked > UNCHECKED_MAX:
+            if rules.drawn(chance(self.node.key(KEEP, fold(self.node.now_us, timer.generation)), ordinal), election):
                 self.check(timer.topic, table)
 
     def check(self, topic: Topic, table: Table) -> None:
-        """Asks every entry whether it is there, failed ones too: one that came back is a live entry again."""
-        if table.found is None or table.checking:
+        """Asks every entry whether it is there."""
+        if table.checking:
             return
-        table.checking, table.unchecked = True, 0
-        table.nonce = fold(self.node.key(KEEP, self.node.now_us), table.nonce) >> 1
+        table.checking = True
+        nonces = self.finding.nonces
+        nonces.pop(table.nonce, None)
+        self.checks += 1
+        table.nonce = fold(self.node.key(KEEP, self.node.now_us), self.checks) >> 1
+        nonces[table.nonce] = (topic, table.topic)
         table.unanswered = Unanswered()
         self.probe(topic, table, table.entries)
 
     def probe(self, topic: Topic, table: Table, peers: Sequence[Peer]) -> None:
         self.ask(table, peers)
-        self.out.timer(self.params(topic).probe_patience_us, Check(topic, table.above, table.nonce))
+        self.out.timer(self.settings.of(topic).probe_patience_us, Check(topic, table.topic, table.nonce))
 
     def ask(self, table: Table, peers: Sequence[Peer]) -> None:
         table.unanswered.asked(peers)
-        if table.found is not None:
-            self.out.send(peers, Probe(table.nonce, table.found))
-
-    def meet(self, topic: Topic, table: Table) -> None:
-        """Newcomers are asked at once whether they are there: until they answer, nobody else is told of them."""
-        if table.checking:
-            self.ask(table, [peer for peer in table.live() if peer not in {**table.confirmed, **table.unanswered.asks}])
-        else:
-            self.check(topic, table)
+        self.out.send(peers, Probe(table.nonce, table.topic))
 
     def on_probe(self, peer: Peer, probe: Probe) -> None:
         """A process that left the community is no link to it, alive or not, and says so."""
         self.out.send([peer], Alive(probe.nonce, self.node.interest.takes_part(probe.topic)))
 
     def on_alive(self, peer: Peer, alive: Alive) -> None:
-        for topic, tables in tuple(self.by_topic.items()):
-            for table in tables.values():
-                if table.nonce == alive.nonce and peer in table.entries and table.heard(peer, alive.here):
-                    self.finding.tell(topic)
-                    return
+        topic, above = self.finding.nonces.get(alive.nonce, ("", ""))
+        frontier = self.frontiers.get(topic)
+        table = None if frontier is None else frontier.tables.get(above)
+        if frontier is None or table is None:
+            return
+        if peer not in table.entries:
+            table.merge([peer] if alive.here else [], self.settings.of(topic).links, self.node.owners)  # late, but here
+        if peer not in table.entries:
+            return
+        if not alive.here:
+            self.drop(topic, frontier, peer, [table])
+        elif table.heard(peer):
+            self.finding.settle(topic)
+            self.tell(topic)
+
+    def on_away(self, peer: Peer, away: Away) -> None:
+        """An event went to somebody who is in none of the communities it concerns."""
+        includes = self.node.hierarchy.includes
+        for topic, frontier in tuple(self.frontiers.items()):
+            tables = [table for table in frontier.holding(peer) if includes(table.topic, away.topic)]
+            self.drop(topic, frontier, peer, tables)
 
     def on_check(self, timer: Check) -> None:
-        table = self.by_topic.get(timer.topic, {}).get(timer.above)
+        frontier = self.frontiers.get(timer.topic)
+        table = None if frontier is None else frontier.tables.get(timer.above)
         if table is None or table.nonce != timer.nonce or not table.checking:
             return
-        newly_failed = table.judge(self.params(timer.topic).probes)
-        if suspects := table.unanswered.silent(table.live()):
+        failed = table.judge(self.settings.of(timer.topic).probes)
+        if suspects := table.unanswered.silent(table.entries):
             self.probe(timer.topic, table, suspects)
         else:
             table.checking = False
             self.fill(timer.topic, table)
-        if newly_failed or table.news:
-            self.tell_members(timer.topic, table, newly_failed)
+        if failed or table.news:
+            self.tell_members(timer.topic, table, failed)
+        if failed:
+            self.finding.settle(timer.topic)
+            self.tell(timer.topic)
 
     def fill(self, topic: Topic, table: Table) -> None:
-        """Asks for what is missing, now that it is known who is alive; with nothing missing, sometimes rotates."""
-        params, live = self.params(topic), table.live()
-        if table.found is None or not live:
-            self.finding.find(topic, table)
-        elif len(live) < min(params.links_low, params.links):
+        """After a check: as many new links as are missing, or now and then another one for one of them."""
+        params, live = self.settings.of(topic), table.entries
+        if not live:
+            return
+        if len(live) < min(params.links_low, params.links):
             self.request(live, topic, table, max(1, params.links - params.links_low))
         elif len(live) < params.links:
             self.request(live[:1], topic, table, params.links - len(live))
-        elif rules.drawn(chance(self.node.key(ROTATE, table.nonce), 0), params.rotation):
+        elif table.copied or rules.drawn(chance(self.node.key(ROTATE, table.nonce), 0), params.rotation):
             chosen = distinct(self.node.key(ROTATE, table.nonce), len(live), 1)
-            self.request([live[i] for i in chosen], topic, table, 1, rotate=True)
+            count = max(1, params.links // 2) if table.copied else 1
+            table.copied = False
+            self.request([live[i] for i in chosen], topic, table, count, rotate=True)
 
     def request(self, links: Sequence[Peer], topic: Topic, table: Table, count: int, rotate: bool = False) -> None:
-        if count > 0 and table.found is not None:
-            self.out.send(links, NewProcess(table.found, topic, table.above, min(count, PEERS_MAX), rotate))
+        if count > 0:
+            self.out.send(links, NewProcess(table.topic, topic, min(count, PEERS_MAX), rotate))
 
     def on_new_process(self, peer: Peer, request: NewProcess) -> None:
         """A process below asks for other members of our community."""
@@ -188,26 +279,40 @@ class Links(Layer):
         key = self.node.key(LINKS, fold(self.node.now_us, peer))
         others = [other for other in self.members.sure(request.topic) if other != peer]
         named = tuple(others[i] for i in distinct(key, len(others), min(request.count, PEERS_MAX)))
-        answer = Contacts(request.below, request.above, request.topic, named, rotate=request.rotate)
-        self.out.send([peer], answer)
+        self.out.send([peer], Contacts(request.below, request.topic, named, rotate=request.rotate))
 
     def on_contacts(self, peer: Peer, contacts: Contacts) -> None:
-        table = self.by_topic.get(contacts.below, {}).get(contacts.above)
-        if table is None or not self.node.hierarchy.includes(contacts.topic, contacts.above):
+        topic, frontier = contacts.below, self.frontiers.get(contacts.below)
+        if frontier is None or contacts.topic not in frontier.above:
             return
-        others = [each for each in table.entries if each != peer]
-        fresh = [p for p in contacts.peers if p not in (self.node.me, *table.entries)]
-        fresh = [p for p in fresh if not crowd(p, others, self.node.owners)]
-        if contacts.rotate and contacts.topic == table.found and fresh and peer in table.entries:
-            table.remove(peer)
-            table.entries.append(fresh[0])
-            self.meet(contacts.below, table)
+        table = frontier.tables.get(contacts.topic)
+        if contacts.rotate and table is not None and peer in table.entries:
+            self.rotate(topic, table, peer, contacts.peers)
             return
-        changed = self.finding.take(contacts.below, table, contacts.topic, contacts.peers)
-        if any(gone in table.live() for gone in contacts.failed):
-            self.check(contacts.below, table)  # hearsay: ask ourselves before we believe it
-        if changed:
-            self.finding.tell(contacts.below)
+        if table is not None and (doubted := [gone for gone in contacts.failed if gone in table.entries]):
+            self.doubt(topic, table, doubted)
+        if self.take(topic, frontier, contacts.topic, contacts.peers):
+            frontier.tables[contacts.topic].copied = table is None
+            self.finding.settle(topic)
+            self.tell(topic)
+
+    def rotate(self, topic: Topic, table: Table, old: Peer, named: Sequence[Peer]) -> None:
+        """Some links give way to others, never all of them, so that super-processes are loaded evenly."""
+        fresh = [each for each in named if each not in (self.node.me, *table.entries)]
+        leaving = [old, *(each for each in table.entries if each != old)][: max(1, len(table.entries) // 2)]
+        for new, gone in zip(fresh, leaving):
+            if not crowd(new, [each for each in table.entries if each != gone], self.node.owners):
+                table.remove(gone)
+                table.entries.append(new)
+        self.meet(topic, table)
+
+    def doubt(self, topic: Topic, table: Table, peers: Sequence[Peer]) -> None:
+        """Hearsay that these failed: they are asked before it is believed."""
+        if table.checking:
+            self.ask(table, [peer for peer in peers if peer not in table.unanswered.asks])
+        else:
+            table.checking = True
+            self.probe(topic, table, peers)
 
     # -- telling the community --------------------------------------------------------------------------------
 
@@ -217,14 +322,12 @@ class Links(Layer):
         told = self.members.sample(topic, NEWS_TO, self.node.key(LINKS, word))
         self.greet_with(told, topic, table, tuple(failed))
 
-    def greet(self, peer: Peer, topic: Topic) -> None:
+    def greeting(self, peer: Peer, topic: Topic) -> None:
         """Rides along with a membership message: the newcomer learns the way up without a search."""
-        for table in self.by_topic.get(topic, {}).values():
+        frontier = self.frontiers.get(topic)
+        for table in frontier.leads() if frontier is not None else ():
             if table.sure():
                 self.greet_with([peer], topic, table)
 
     def greet_with(self, peers: Sequence[Peer], topic: Topic, table: Table, failed: tuple[Peer, ...] = ()) -> None:
-        if table.found is not None:
-            self.out.send(
-                peers, Contacts(topic, table.above, table.found, tuple(table.sure()[:PEERS_MAX]), failed[:PEERS_MAX])
-            )
+        self.out.send(peers, Contacts(topic, table.topic, tuple(table.sure()[:PEERS_MAX]), failed[:PEERS_MAX]))

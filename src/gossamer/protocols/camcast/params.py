@@ -1,11 +1,13 @@
 """What can be tuned in CAMCAST; the letters are the papers'."""
 
 import math
+from collections.abc import Callable
 
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
+from gossamer.core.topics import Topic
 
 
 class Params(Struct, frozen=True, kw_only=True):
@@ -26,8 +28,8 @@ class Params(Struct, frozen=True, kw_only=True):
     small: int = 0
     "In communities up to this size everybody elects itself and tells its whole view and every link. 0: never."
     keep_every_us: int = 2 * SECOND_US
-    """How often links are looked after. The community shares the probing (each time about `electors` members probe),
-    but nobody leaves its own links unprobed for more than two such times."""
+    """How often links are looked after, each time by about `electors` members of the community: probes do not grow with
+    it. A link in use that fails is noticed by that, whoever probes."""
     probe_patience_us: int = SECOND_US // 4
     """How long a probed link may take to answer before it is probed again. It should exceed a round trip; if it does
     not, nothing breaks, but the slow are probed more often."""
@@ -36,7 +38,7 @@ class Params(Struct, frozen=True, kw_only=True):
     the first. A live one fails to answer them all with (1 - (1 - loss)²)^probes each time it is probed: 3 × 10⁻¹² at
     10 % loss, 2 × 10⁻⁵ at 30 %. More: fewer false alarms on lossy networks, slower to notice."""
     search_every_us: int = 1 * SECOND_US
-    "How long a search for super-topic contacts waits before it widens; doubles, up to 32 times this, while in vain."
+    "How long a search for super-topic contacts waits before it asks again; doubles, up to 32 times this, in vain."
     rotation: float = 0.1
     "The chance, each time links are looked after, that one live link is exchanged for another: spreads the load above."
 
@@ -72,3 +74,20 @@ class Params(Struct, frozen=True, kw_only=True):
     def live(cls) -> "Params":
         """For networks in use: whole views and sure climbing in small communities, e^-10 to stay below else."""
         return cls(electors=10.0, targets=4.0, links=4, links_low=3, small=32)
+
+
+class Settings:
+    """Which parameters hold for which topic at present: those of the network, or what this node was tuned to."""
+
+    def __init__(self, params: Callable[[Topic], Params] | Params) -> None:
+        self.params = params if callable(params) else lambda topic: params
+        self.tuned: dict[Topic, Params] = {}
+
+    def of(self, topic: Topic) -> Params:
+        return self.tuned.get(topic) or self.params(topic)
+
+    def tune(self, topic: Topic, params: Params) -> None:
+        self.tuned[topic] = params
+
+    def forget(self, topic: Topic) -> None:
+        self.tuned.pop(topic, None)

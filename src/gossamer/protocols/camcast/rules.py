@@ -3,6 +3,7 @@
 import math
 from typing import Any
 
+from gossamer.core.draws import fold
 from gossamer.parts.sampling import fanout
 
 
@@ -24,6 +25,11 @@ def per_link(size: int, targets: float, links: int, small: int) -> float:
 def drawn(chance: Any, probability: Any) -> Any:
     """Whether something of this probability happens, given a chance in [0, 1). No `if`: works on an array too."""
     return chance < probability
+
+
+def of_table(key: Any, ordinal: Any) -> Any:
+    """The draws of one table, or community, among several: each has its own."""
+    return key if ordinal == 0 else fold(key, ordinal)
 
 
 def table_entries(size: int, extra: float, table_factor: float | None) -> float:

@@ -1,4 +1,4 @@
-"""A super-topic table: what it holds, and how it changes (MERGE of 001, Figs 5 and 6)."""
+"""A super-topic table: members of one topic above a community, and how they change (MERGE of 001, Figs 5 and 6)."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -14,84 +14,68 @@ UNUSED = -1
 
 
 class Table:
-    """Contacts above one community, towards one of its super-topics."""
+    """Whoever failed is forgotten: found again, it is as good as anybody new."""
 
-    def __init__(self, above: Topic, instead_of: Topic | None = None) -> None:
-        self.above = above
-        self.instead_of = instead_of
-        "The empty super-topic this table stands in for, if it does."
-        self.found: Topic | None = None
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
         self.entries: list[Peer] = []
-        self.failed: dict[Peer, None] = {}
-        self.wanted: list[Topic] = []  # the search's present scope; empty: no search under way
-        self.generation = 0
-        self.wait_us = 0
+        self.confirmed: dict[Peer, None] = {}
+        "Entries that answered since they came."
+        self.unanswered = Unanswered()
         self.nonce = UNUSED
         self.checking = False
-        self.unchecked = 0
-        "Times the table was looked after since its entries were last probed."
-        self.unanswered = Unanswered()
-        self.confirmed: dict[Peer, None] = {}  # entries that answered since they came
         self.news = False
         "Whether an entry was confirmed that the community was not told of yet."
-
-    def live(self) -> list[Peer]:
-        return [peer for peer in self.entries if peer not in self.failed]
+        self.copied = False
+        "Whether its entries are all another member's: they are exchanged in part, or everybody would link to few."
 
     def sure(self) -> list[Peer]:
-        """Live entries that answered, and did not just fail to: whom this node may name to others."""
-        return self.unanswered.sure(peer for peer in self.live() if peer in self.confirmed)
+        """Entries that answered, and did not just fail to: whom this node may name to others."""
+        return self.unanswered.sure(peer for peer in self.entries if peer in self.confirmed)
 
-    def merge(self, found: Topic, peers: Sequence[Peer], most: int, owners: Mapping[Peer, int] = NOBODY) -> bool:
-        """Keeps live entries, replaces failed ones, never exceeds `most`; a nearer topic replaces everything.
+    def unmet(self) -> list[Peer]:
+        """Entries that were never asked whether they are there."""
+        return [peer for peer in self.entries if peer not in self.confirmed and peer not in self.unanswered.asks]
 
-        Live entries give way only where one owner has too many of them."""
-        before = (self.found, tuple(self.entries))
-        if found != self.found:
-            self.found, self.entries, self.failed, self.confirmed = found, [], {}, {}
-            self.nonce, self.checking = UNUSED, False
+    def merge(self, peers: Sequence[Peer], most: int, owners: Mapping[Peer, int] = NOBODY) -> bool:
+        """Takes in whoever there is room for. Entries give way only where one owner has too many of them.
+
+        True: there are new ones."""
         self.trim(most)
-        fresh = [peer for peer in dict.fromkeys(peers) if peer not in self.entries]
-        for peer in fresh:
+        before = len(self.entries), self.entries[-1:]
+        for peer in [peer for peer in dict.fromkeys(peers) if peer not in self.entries]:
             same = crowd(peer, self.entries, owners)
             if same or len(self.entries) >= most:
-                out = next((old for old in same or self.entries if old in self.failed), None)
-                if out is None and not same:
-                    out = surplus(peer, self.entries, owners)
+                out = None if same else surplus(peer, self.entries, owners)
                 if out is None:
                     continue
                 self.remove(out)
             self.entries.append(peer)
-        return (self.found, tuple(self.entries)) != before
+        return (len(self.entries), self.entries[-1:]) != before
 
     def remove(self, peer: Peer) -> None:
         self.entries.remove(peer)
-        self.failed.pop(peer, None)
         self.confirmed.pop(peer, None)
+        self.unanswered.heard(peer)
 
     def trim(self, most: int) -> None:
-        """Drops what exceeds `most`, failed entries first: `links` may be lowered while running."""
+        """Drops what exceeds `most`, those not confirmed first: `links` may be lowered while running."""
         if len(self.entries) > most:
-            for peer in [*self.live(), *(peer for peer in self.entries if peer in self.failed)][most:]:
+            ranked = sorted(self.entries, key=lambda peer: peer not in self.confirmed)
+            for peer in ranked[most:]:
                 self.remove(peer)
 
-    def heard(self, peer: Peer, here: bool) -> bool:
-        """An entry answered; one that is no member any more has failed. True: it had failed, and is live again."""
+    def heard(self, peer: Peer) -> bool:
+        """An entry answered. True: for the first time."""
         self.unanswered.heard(peer)
-        if not here:
-            self.failed[peer] = None
-            return False
-        self.news = self.news or peer not in self.confirmed
+        first = peer not in self.confirmed
         self.confirmed[peer] = None
-        had_failed = peer in self.failed
-        self.failed.pop(peer, None)
-        return had_failed
+        self.news = self.news or first
+        return first
 
     def judge(self, probes: int) -> list[Peer]:
-        """Live entries probed so many times in vain have failed; who came since the probes went out is not judged.
-
-        Says who failed."""
-        lost = self.unanswered.lost(probes)
-        newly_failed = [peer for peer in self.live() if peer in lost]
-        self.failed.update(dict.fromkeys(newly_failed))
-        return newly_failed
+        """Whoever was probed so many times in vain has failed, and goes. Says who."""
+        lost = [peer for peer in self.unanswered.lost(probes) if peer in self.entries]
+        for peer in lost:
+            self.remove(peer)
+        return lost

@@ -5,7 +5,8 @@ from typing import Protocol
 
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Interest
-from gossamer.core.stack import Layer, Stack
+from gossamer.core.layer import Layer
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 
 

@@ -1,34 +1,34 @@
 """Patterns by who holds them, and which of them an event matches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from gossamer.core.events import Attribute
 from gossamer.core.ids import Peer
+from gossamer.core.pattern_index import PatternIndex
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 
 if TYPE_CHECKING:
-    from gossamer.core.filters import Filter, Index
+    from gossamer.core.filters import Filter
 
 
 class Directory:
     """Every pattern once, however many hold it: what is asked of all of an event's topics costs as little as it can."""
 
     def __init__(self, hierarchy: Hierarchy) -> None:
-        self.hierarchy = hierarchy
         self.holders: dict[Pattern, dict[Peer, None]] = {}
-        self._plain: dict[Topic, Pattern] = {}
-        "Those that ask for everything of a topic."
-        self._filtered: dict[Topic, Index[Pattern]] = {}
+        self.counts: dict[Topic, dict[Peer, int]] = {}
+        "How many patterns of a topic each holds."
+        self.index = PatternIndex(hierarchy)
+        self.matching = self.index.matching
 
     def add(self, pattern: Pattern, wanted: "Filter | None", holder: Peer) -> None:
         holders = self.holders.setdefault(pattern, {})
         if not holders:
-            if wanted is None:
-                self._plain[pattern.topic] = pattern
-            else:
-                self._index(pattern.topic).add(pattern, wanted)
+            self.index.add(pattern, wanted)
+        if holder not in holders:
+            counts = self.counts.setdefault(pattern.topic, {})
+            counts[holder] = counts.get(holder, 0) + 1
         holders[holder] = None
 
     def remove(self, pattern: Pattern, holder: Peer) -> None:
@@ -36,29 +36,20 @@ class Directory:
         if holder not in holders:
             return
         del holders[holder]
+        self._count_down(pattern.topic, holder)
         if not holders:
             del self.holders[pattern]
-            if self._plain.get(pattern.topic) == pattern:
-                del self._plain[pattern.topic]
-            else:
-                self._filtered[pattern.topic].remove(pattern)
-                if not len(self._filtered[pattern.topic]):
-                    del self._filtered[pattern.topic]
+            self.index.remove(pattern)
 
-    def matching(self, topic: Topic, attributes: Mapping[str, Attribute]) -> Iterator[Pattern]:
-        """The patterns an event of this topic with these attributes matches, the cheapest to find first."""
-        above = (topic, *self.hierarchy.ancestors(topic))
-        for each in above:
-            if each in self._plain:
-                yield self._plain[each]
-        for each in above:
-            if each in self._filtered:
-                yield from self._filtered[each].matches(attributes)
+    def _count_down(self, topic: Topic, holder: Peer) -> None:
+        counts = self.counts[topic]
+        counts[holder] -= 1
+        if not counts[holder]:
+            del counts[holder]
+            if not counts:
+                del self.counts[topic]
 
-    def _index(self, topic: Topic) -> "Index[Pattern]":
-        index = self._filtered.get(topic)
-        if index is None:
-            from gossamer.core.filters import Index  # a node that filters nothing need not load the grammar
-
-            index = self._filtered[topic] = Index()
-        return index
+    def concerned(self, topic: Topic) -> Iterator[Peer]:
+        """Everybody who holds a pattern that events of this topic may match; some more than once."""
+        for each in (topic, *self.index.hierarchy.ancestors(topic)):
+            yield from self.counts.get(each, ())

@@ -1,20 +1,18 @@
 """Content-based routing: events follow the subscriptions back, along a tree (003, section 2.1)."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec import Struct
 
 from gossamer.core.events import Attribute, Carried, Event
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.patterns import Pattern
-from gossamer.core.setting import Setting
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Topic
-from gossamer.parts.seen import Seen
 from gossamer.protocols.dispatch.messages import Route
 from gossamer.protocols.dispatch.params import Params
-from gossamer.protocols.dispatch.static import behind, breadth_first
 from gossamer.protocols.dispatch.subscriptions import Subscriptions
 
 ROUTE_MAX = 32
@@ -24,9 +22,9 @@ ROUTE_MAX = 32
 class Overlay(Protocol):
     """What this layer asks of the tree it stands on."""
 
-    linked: list[Callable[[Topic, Sequence[Peer]], None]]
-
     def ready(self, topic: Topic) -> bool: ...
+
+    def links(self, topic: Topic) -> Sequence[Peer]: ...
 
 
 class Dispatch(Layer):
@@ -46,9 +44,7 @@ class Dispatch(Layer):
         "The community of all dispatchers, on which the tree stands."
         self.linked_us = 0
         "When its links were last others."
-        if overlay is not None:
-            overlay.linked.append(self.on_links)
-        node.spread = self
+        self.within = (self.subscriptions,)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Route: self.on_route}
@@ -58,12 +54,13 @@ class Dispatch(Layer):
     def has_place(self, topic: Topic) -> bool:
         return self.ready()
 
-    def publish(self, event: Event) -> bool:
+    def publish(self, events: Sequence[Event]) -> bool:
         if not self.ready():
             return False
-        carried = Carried(event)
-        if self.node.knows(event.id) or self.node.accept(carried, via=self.node.me):
-            self.carry_on(carried, self.node.me)
+        for event in events:
+            carried = Carried(event)
+            if self.node.knows(event.id) or self.node.accept(carried, via=self.node.me):
+                self.carry_on(carried, self.node.me)
         return True
 
     def on_route(self, peer: Peer, message: Route) -> None:
@@ -90,53 +87,57 @@ class Dispatch(Layer):
         stood_us = self.node.now_us - self.linked_us
         return self.overlay is None or (self.linked() and stood_us >= self.subscriptions.params.linger_us)
 
-    def on_links(self, topic: Topic, links: Sequence[Peer]) -> None:
+    def links_changed(self, topic: Topic) -> None:
         """The tree changed, or this node has found its place in it."""
-        if topic != self.topic:
+        if topic != self.topic or self.overlay is None:
             return
+        links = self.overlay.links(topic)
         if self.subscriptions.tellings.keys() != {*links}:
             self.linked_us = self.node.now_us
         self.subscriptions.set_links(links)
         if self.ready():
-            for waiting in dict.fromkeys(event.topic for event in self.node.pending.values()):
-                self.node.is_ready(waiting)
+            self.node.ready_for_all()
 
     # -- what recovery asks -------------------------------------------------------------------------------------
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
         return self.table.matching(topic, attributes)
 
+    @property
+    def instead(self) -> Pattern:
+        return self.subscriptions.everything
+
     def local(self) -> Sequence[Pattern]:
-        return self.table.local()
+        return self.node.interest.local()
 
     def known(self) -> Sequence[Pattern]:
         return self.table.known()
 
     def wants(self, pattern: Pattern) -> bool:
-        return self.table.wants(pattern)
+        return self.subscriptions.full or self.table.wants(pattern)
 
     def towards(self, pattern: Pattern) -> Sequence[Peer]:
         return self.table.towards(pattern)
 
+    def picked(self, k: int, key: int) -> tuple[Sequence[tuple[Peer, "Side"]], bool]:
+        """All neighbours: each leads elsewhere."""
+        targets: dict[EventId, list[Peer]] = {}
+        return [(peer, Side(self, peer, targets)) for peer in self.table.widest], True
 
-# -- experiments ----------------------------------------------------------------------------------------------------
-
-
-def fill(
-    dispatch: Dispatch, neighbours: Mapping[Peer, Sequence[Peer]], subscriptions: Mapping[Peer, Sequence[Pattern]]
-) -> None:
-    """Links and tables as they are once everybody in a given tree has told everything, without a message."""
-    interest = dispatch.node.interest
-    for pattern in subscriptions.get(dispatch.node.me, ()):
-        interest.subscribe(pattern)
-    interest.changed()
-    dispatch.subscriptions.fill(behind(dispatch.node.me, neighbours, subscriptions))
+    def carries(self, topic: Topic, besides: Peer) -> bool:
+        held_by = self.table.all.concerned(topic)
+        return any(holder in self.table.widest and holder != besides for holder in held_by)
 
 
-def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
-    """A node of an experiment: all processes in one tree filled breadth-first, everybody subscribed to its topic."""
-    home = next(c for c in setting.communities if me in c.members)
-    node = Stack(me, seed, setting.hierarchy(), Seen())
-    topics = {peer: (Pattern(c.topic),) for c in setting.communities for peer in c.members}
-    fill(Dispatch(node, home.params), breadth_first(setting.processes, home.params.degree), topics)
-    return node
+class Side(NamedTuple):
+    """What is wanted behind one neighbour."""
+
+    dispatch: Dispatch
+    neighbour: Peer
+    targets: dict[EventId, list[Peer]]
+    "Found once for all neighbours."
+
+    def matches(self, event: Event) -> bool:
+        if event.id not in self.targets:
+            self.targets[event.id] = self.dispatch.table.targets(event, besides=self.dispatch.node.me)
+        return self.neighbour in self.targets[event.id]

@@ -2,10 +2,10 @@
 
 from typing import Annotated, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
-from gossamer.core.events import Carried
-from gossamer.core.ids import Count
+from gossamer.core.ids import Count, Peer
+from gossamer.core.messages import Carrier, Claim, Reader, Said
 from gossamer.core.patterns import Pattern
 from gossamer.parts import tree
 
@@ -23,7 +23,7 @@ class Part(tree.Part, frozen=True, tag="dispatch.part"):
     """A node leaves the tree."""
 
 
-class Tell(Struct, frozen=True, tag="dispatch.tell"):
+class Tell(Said, frozen=True, tag="dispatch.tell"):
     """Send me what matches these patterns (and no longer what matches those). Without either: do we agree so far?"""
 
     stream: Count
@@ -33,21 +33,19 @@ class Tell(Struct, frozen=True, tag="dispatch.tell"):
     add: Patterns = ()
     remove: Patterns = ()
 
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return tuple((topic, sender) for topic in dict.fromkeys(each.topic for each in self.add))
 
-class Told(Struct, frozen=True, tag="dispatch.told"):
+
+class Told(Said, frozen=True, tag="dispatch.told"):
     """What I was told up to this change is in my table."""
 
     stream: Count
     number: Count
 
 
-class Route(Struct, frozen=True, tag="dispatch.route"):
+class Route(Carrier, frozen=True, tag="dispatch.route"):
     """An event, along the tree."""
-
-    carried: Carried
 
 
 Message: TypeAlias = Offer | Part | Tell | Told | Route
-
-MEMBERS_ONLY: tuple[type[Struct], ...] = (Offer,)
-"Only a member of the dispatchers' community says this."

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
+from gossamer.protocols.dispatch.layer import Dispatch
 
 
 def breadth_first(size: int, degree: int) -> dict[Peer, list[Peer]]:
@@ -32,3 +33,13 @@ def behind(
             ahead += [(each, peer) for each in neighbours[peer] if each != back]
         found[first] = patterns
     return found
+
+
+def fill(
+    dispatch: Dispatch, neighbours: Mapping[Peer, Sequence[Peer]], subscriptions: Mapping[Peer, Sequence[Pattern]]
+) -> None:
+    """Links and tables as they are once everybody in a given tree has told everything, without a message."""
+    interest = dispatch.node.interest
+    for pattern in subscriptions.get(dispatch.node.me, ()):
+        interest.subscribe(pattern)
+    dispatch.subscriptions.fill(behind(dispatch.node.me, neighbours, subscriptions))

@@ -8,16 +8,18 @@ from collections.abc import Mapping, Sequence
 
 from msgspec import Struct
 
+from gossamer.core.covering import Covering
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
+from gossamer.core.interest import Change
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.patterns import Pattern
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
-from gossamer.protocols.dispatch.covering import Covering
 from gossamer.protocols.dispatch.messages import Tell, Told
 from gossamer.protocols.dispatch.params import Params
-from gossamer.protocols.dispatch.table import Table, ghost, read
+from gossamer.protocols.dispatch.table import ALL, Table, ghost, read
 from gossamer.protocols.dispatch.telling import Telling
 
 TEXT_PER_S, TEXT_BURST = 50_000, 200_000
@@ -49,8 +51,9 @@ class Subscriptions(Layer):
     def __init__(self, node: Stack, params: Params, community: Topic) -> None:
         super().__init__(node)
         self.params = params
-        self.everything = Pattern(community)
-        self.table = Table(node.me, node.hierarchy, hidden=params.covering)
+        self.everything = Pattern(community, ALL)
+        "Not the words of a user who reads all: events that are counted by it say that others were not told of."
+        self.table = Table(node.interest, params.covering, self.everything)
         self.tellings: dict[Peer, Telling] = {}
         "One for each neighbour."
         self.heard: dict[Peer, Told] = {}
@@ -60,6 +63,8 @@ class Subscriptions(Layer):
         self.read = Buckets(TEXT_PER_S, TEXT_BURST)
         self.streams = 0
         self.agreeing = False
+        self.full = False
+        "Whether some neighbour is asked for everything, because we want more than it would keep."
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
@@ -70,12 +75,11 @@ class Subscriptions(Layer):
             Fade: self.on_fade,
         }
 
-    def interest_changed(self) -> None:
-        mine, me = self.node.interest.patterns, self.node.me
-        for pattern in [each for each in self.table.sources[me] if each not in mine]:
-            self.forget(me, pattern)
-        for pattern, wanted in mine.items():
-            self.table.add(me, pattern, wanted)
+    def interest_changed(self, change: Change) -> None:
+        self.table.interest_changed()
+        for pattern in change.went:
+            self.unwant(pattern)
+        for pattern in change.came:
             self.want(pattern)
         self.tell_all()
 
@@ -98,7 +102,7 @@ class Subscriptions(Layer):
     def link_up(self, peer: Peer) -> None:
         self.table.open(peer)
         wanted = self.wanted()
-        for pattern in self.table.all.holders:
+        for pattern in self.table.every_pattern():
             if self.table.wanted_besides(pattern, peer):
                 wanted.add(pattern)
         self.tellings[peer] = Telling(self.fresh_stream(), wanted, self.params.patterns_max, self.everything)
@@ -124,18 +128,17 @@ class Subscriptions(Layer):
             self.tell_all()
 
     def wanted(self) -> Covering:
-        return Covering(self.table.covers if self.params.covering else None)
+        return Covering(self.node.hierarchy if self.params.covering else None)
 
     def fill(self, behind: Mapping[Peer, Mapping[Pattern, object]]) -> None:
         """An experiment's table, as it is once everybody told everything: what lies behind each link."""
         for peer in behind:
             self.link_up(peer)
-        found: dict[Peer, Mapping[Pattern, object]] = {self.node.me: self.node.interest.patterns, **behind}
-        for source, patterns in found.items():
+        for source, patterns in behind.items():
             told = self.wanted()
             for pattern in patterns:
                 told.add(pattern)
-            for pattern in patterns if source == self.node.me else told.shown:
+            for pattern in told.shown:
                 self.table.add(source, pattern, read(pattern))
                 self.want(pattern)
         for telling in self.tellings.values():
@@ -156,6 +159,9 @@ class Subscriptions(Layer):
     def forget(self, source: Peer, pattern: Pattern) -> None:
         """A source no longer wants this; whom nobody else told of it need not send it any more."""
         self.table.remove(source, pattern)
+        self.unwant(pattern)
+
+    def unwant(self, pattern: Pattern) -> None:
         for peer, telling in self.tellings.items():
             if not self.table.wanted_besides(pattern, peer):
                 telling.wanted.remove(pattern)
@@ -163,12 +169,22 @@ class Subscriptions(Layer):
     def tell_all(self) -> None:
         for peer in self.tellings:
             self.tell(peer)
+        self.judge_room()
 
     def tell(self, peer: Peer) -> None:
         change = self.tellings[peer].next()
         if change is not None:
             self.out.send([peer], change)
             self.out.timer(self.params.repeat_us, Repeat(peer, change.stream, change.number))
+
+    def judge_room(self) -> None:
+        full = any(telling.full for telling in self.tellings.values())
+        if full != self.full:
+            self.full = full
+            if full:
+                self.out.note("reject", topic=self.everything.topic, detail="too many patterns")
+            if self.node.recover is not None:
+                self.node.recover.follow(self.everything, full)
 
     def on_told(self, peer: Peer, told: Told) -> None:
         telling = self.tellings.get(peer)
@@ -177,6 +193,7 @@ class Subscriptions(Layer):
         if not telling.heard(told):
             telling.begin(self.fresh_stream(told.stream))
         self.tell(peer)
+        self.judge_room()
 
     def on_repeat(self, timer: Repeat) -> None:
         telling = self.tellings.get(timer.neighbour)

@@ -1,19 +1,20 @@
 """The subscription table: which patterns came from where, and so whom an event is for.
 
-A source is a neighbour, or ourselves for what our own users asked for. Or the ghost of a neighbour that is gone:
-patterns that are still told on for a while, though there is nobody to send anything to.
+A source is a neighbour, or the ghost of one that is gone: patterns that are still told on for a while, though there is
+nobody to send anything to. What our own users asked for stands in the node's interest, and is asked there.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from gossamer.core.covering import Covering, covers
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import Peer
+from gossamer.core.interest import Interest
+from gossamer.core.pattern_index import PatternIndex
 from gossamer.core.patterns import Pattern
-from gossamer.core.topics import Hierarchy, Topic
-from gossamer.protocols.dispatch.covering import Covering
+from gossamer.core.topics import ROOT, Topic
 from gossamer.protocols.dispatch.directory import Directory
 
 if TYPE_CHECKING:
@@ -21,8 +22,9 @@ if TYPE_CHECKING:
 
 ANSWERS_MAX = 10_000
 "Patterns about which answers are remembered: what peers ask about may be made up without end."
-COMPARED_MAX = 1 << 16
-"Pairs of filters that are compared only once: a table is full of the same few, and so are those of the neighbours."
+ALL = "true"
+"The filter that lets everything pass, in its canonical form."
+EVERYTHING = Pattern(ROOT, ALL)
 
 
 def ghost(neighbour: Peer) -> int:
@@ -38,44 +40,40 @@ def read(pattern: Pattern) -> "Filter | None":
     return parse(pattern.where)
 
 
-@lru_cache(COMPARED_MAX)
-def text_covers(wide: str, narrow: str) -> bool:
-    """Whether one filter covers another; what somebody else asks about need not be a filter."""
-    from gossamer.core.filters import parse
-    from gossamer.core.filters.examples import may_cover
-
+def made_up(pattern: Pattern) -> "Filter | None":
+    """The same of a pattern that nobody told of; None where it is no filter at all."""
     try:
-        one, other = parse(wide), parse(narrow)
+        return read(pattern)
     except Misuse:
-        return False
-    return may_cover(one, other) and one.covers(other)
+        return None
 
 
 class Table:
-    """Patterns of one node's neighbours and users."""
+    """Patterns of one node's neighbours, and of its users: `interest` counts by filters from now on."""
 
-    def __init__(self, me: Peer, hierarchy: Hierarchy, hidden: bool = False) -> None:
-        self.me = me
-        self.hierarchy = hierarchy
+    def __init__(self, interest: Interest, hidden: bool = False, everything: Pattern = EVERYTHING) -> None:
+        self.interest = interest
+        self.everything = everything
+        "What somebody asks for who wants more patterns than it can tell."
+        interest.by_content = True
+        self.hierarchy = interest.hierarchy
         self.hidden = hidden
         "Whether there are patterns we do not hear of, because others cover them. Else an unknown filter is made up."
         self.filters: dict[Pattern, Filter | None] = {}
-        self.sources: dict[Peer, dict[Pattern, None]] = {me: {}}
-        self.all = Directory(hierarchy)
-        self.routes = Directory(hierarchy)
+        self.sources: dict[Peer, dict[Pattern, None]] = {}
+        self.all = Directory(self.hierarchy)
+        self.routes = Directory(self.hierarchy)
         "The widest patterns of each neighbour only: an event that matches a covered one matches one of them."
         self.widest: dict[Peer, Covering] = {}
-        self.own = Covering(self.covers)
         self._towards: dict[Pattern, tuple[Peer, ...]] = {}
         self._wants: dict[Pattern, bool] = {}
         self._known: list[Pattern] | None = None
-        self._local: list[Pattern] | None = None
 
     # -- changes ------------------------------------------------------------------------------------------------
 
     def open(self, neighbour: Peer) -> None:
         self.sources[neighbour] = {}
-        self.widest[neighbour] = Covering(self.covers)
+        self.widest[neighbour] = Covering(self.hierarchy)
 
     def haunt(self, neighbour: Peer) -> None:
         """The neighbour is gone; its ghost wants what it wanted."""
@@ -91,7 +89,7 @@ class Table:
         self.filters[pattern] = wanted
         self.sources[source][pattern] = None
         self.all.add(pattern, wanted, source)
-        if (widest := self._widest(source)) is not None:
+        if (widest := self.widest.get(source)) is not None:
             widest.add(pattern)
         self._changed(source)
 
@@ -100,17 +98,20 @@ class Table:
             return
         del self.sources[source][pattern]
         self.all.remove(pattern, source)
-        if (widest := self._widest(source)) is not None:
+        if (widest := self.widest.get(source)) is not None:
             widest.remove(pattern)
         self._changed(source)
         if pattern not in self.all.holders:
             del self.filters[pattern]
 
-    def _changed(self, source: Peer) -> None:
+    def interest_changed(self) -> None:
+        """Forgets what was worked out."""
         self._towards.clear()
         self._wants.clear()
-        self._known = self._local = None
-        self.own.changed.clear()
+        self._known = None
+
+    def _changed(self, source: Peer) -> None:
+        self.interest_changed()
         widest = self.widest.get(source)
         if widest is None:
             return
@@ -121,23 +122,18 @@ class Table:
                 self.routes.remove(pattern, source)
         widest.changed.clear()
 
-    def _widest(self, source: Peer) -> Covering | None:
-        return self.own if source == self.me else self.widest.get(source)
-
     # -- questions ----------------------------------------------------------------------------------------------
 
-    def covers(self, wide: Pattern, narrow: Pattern) -> bool:
-        """True only if whatever matches the second matches the first."""
-        if wide == narrow:
-            return True
-        if not self.hierarchy.includes(wide.topic, narrow.topic):
-            return False
-        return not wide.where or (narrow.where != "" and text_covers(wide.where, narrow.where))
+    def every_pattern(self) -> Iterator[Pattern]:
+        """All of them, whoever wants them."""
+        yield from self.all.holders
+        yield from (each for each in self.interest.patterns if each not in self.all.holders)
 
     def wanted_besides(self, pattern: Pattern, neighbour: Peer) -> bool:
         """Whether anybody but this neighbour wants the pattern: then it must hear of it."""
         holders = self.all.holders.get(pattern, {})
-        return len(holders) > (neighbour in holders) + (ghost(neighbour) in holders)
+        others = len(holders) > (neighbour in holders) + (ghost(neighbour) in holders)
+        return others or pattern in self.interest.patterns
 
     def targets(self, event: Event, besides: Peer) -> list[Peer]:
         """Neighbours that want an event, or lead to some who do. Looks no further once all are found."""
@@ -156,23 +152,20 @@ class Table:
 
     def matching(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
         """Every pattern such an event matches, whoever holds it."""
-        return tuple(self.all.matching(topic, attributes))
+        found = dict.fromkeys(self.all.matching(topic, attributes))
+        found.update(dict.fromkeys(self.interest.index.matching(topic, attributes)))
+        return tuple(found)
 
     def known(self) -> Sequence[Pattern]:
         if self._known is None:
-            self._known = sorted(self.all.holders, key=lambda pattern: pattern.signature)
+            self._known = sorted(self.every_pattern(), key=lambda pattern: pattern.signature)
         return self._known
-
-    def local(self) -> Sequence[Pattern]:
-        if self._local is None:
-            self._local = sorted(self.own.shown, key=lambda pattern: pattern.signature)
-        return self._local
 
     def wants(self, pattern: Pattern) -> bool:
         """Whether our users want whatever matches the pattern."""
         known = self._wants.get(pattern)
         if known is None:
-            known = self._included(self.own.shown, pattern)
+            known = pattern in self.interest.patterns or any(self._including(self.interest.index, pattern))
             if len(self._wants) >= ANSWERS_MAX:
                 self._wants.clear()
             self._wants[pattern] = known
@@ -182,15 +175,19 @@ class Table:
         """Neighbours that hold the pattern, or one that includes it."""
         known = self._towards.get(pattern)
         if known is None:
-            known = tuple(peer for peer in sorted(self.widest) if self._included(self.widest[peer].shown, pattern))
+            including = self._including(self.routes.index, pattern)
+            found = dict.fromkeys(peer for wide in including for peer in self.routes.holders[wide])
+            found.update(self.routes.holders.get(self.everything, {}))
+            known = tuple(peer for peer in sorted(self.widest) if peer in found or pattern in self.sources[peer])
             if len(self._towards) >= ANSWERS_MAX:
                 self._towards.clear()
             self._towards[pattern] = known
         return known
 
-    def _included(self, widest: Mapping[Pattern, None], pattern: Pattern) -> bool:
-        if pattern in widest:
-            return True
-        if not self.hidden and pattern not in self.filters:
-            pattern = Pattern(pattern.topic)  # reading what peers make up without end would take all our time
-        return any(self.covers(wide, pattern) for wide in widest)
+    def _including(self, index: PatternIndex, pattern: Pattern) -> Iterator[Pattern]:
+        """Those of an index that include a pattern."""
+        narrow = self.filters.get(pattern) or self.interest.patterns.get(pattern)
+        if narrow is None and pattern.where:  # reading what peers make up without end would take all our time
+            narrow = made_up(pattern) if self.hidden else None
+            pattern = Pattern(pattern.topic) if narrow is None else pattern
+        return (wide for wide in index.around(pattern, narrow) if covers(wide, pattern, self.hierarchy))

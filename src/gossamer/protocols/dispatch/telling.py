@@ -4,8 +4,8 @@ So a lost, repeated or late message never makes two tables differ for good, and 
 answers is not told at all.
 """
 
+from gossamer.core.covering import Covering
 from gossamer.core.patterns import Pattern
-from gossamer.protocols.dispatch.covering import Covering
 from gossamer.protocols.dispatch.messages import CHANGES_MAX, Tell, Told
 
 TEXT_MAX = 32_000

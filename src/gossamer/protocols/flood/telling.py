@@ -45,7 +45,7 @@ class Recent:
         return self.kept.get(event_id)
 
 
-class Telling:
+class LazyTelling:
     """What is about to be told of one topic: ids, how far each had come, and who is known to have it."""
 
     def __init__(self) -> None:

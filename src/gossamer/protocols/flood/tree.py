@@ -1,4 +1,4 @@
-"""A tree for each topic that grows out of flooding, over any Peers, and mends itself (Leitão, Pereira, Rodrigues,
+"""A tree for each topic that grows out of flooding, over any Members, and mends itself (Leitão, Pereira, Rodrigues,
 *Epidemic Broadcast Trees*, 2007).
 
 At first every link is eager: events are pushed over it. Whoever gets an event a second time says so, and that link is
@@ -14,9 +14,10 @@ from msgspec import Struct
 
 from gossamer.core.events import Carried
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Handler
 from gossamer.core.patterns import Pattern
-from gossamer.core.roles import Peers
-from gossamer.core.stack import Handler, Stack
+from gossamer.core.roles import Members
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.flood.branches import Branches
@@ -24,7 +25,7 @@ from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
 from gossamer.protocols.flood.missing import Missing
 from gossamer.protocols.flood.params import Params
-from gossamer.protocols.flood.telling import Kept, Recent, Telling
+from gossamer.protocols.flood.telling import Kept, LazyTelling, Recent
 
 TOPICS_MAX = 1000
 "Topics whose tree is remembered; the others are flooded anew."
@@ -35,7 +36,7 @@ GRAFTS_PER_S = 1000
 FREE_BYTES = 4096
 
 
-class Tell(Struct, frozen=True):
+class TellLazily(Struct, frozen=True):
     """Timer: what was gathered is told."""
 
 
@@ -43,15 +44,15 @@ class Look(Struct, frozen=True):
     """Timer: something that others have may be late."""
 
 
-class Tree(Flood):
+class BroadcastTree(Flood):
     """The flood's layer on nodes that have `tree` on."""
 
-    def __init__(self, node: Stack, members: Peers, params: Params) -> None:
+    def __init__(self, node: Stack, members: Members, params: Params) -> None:
         super().__init__(node, members)
         self.params = params
         self.branches: dict[Topic, Branches] = {}
         self.recent = Recent(params.remembered)
-        self.telling: dict[Topic, Telling] = {}
+        self.telling: dict[Topic, LazyTelling] = {}
         self.missing = Missing()
         self.tell_set = self.look_set = False
         self.words = Buckets(WORDS_PER_S, WORDS_BURST)
@@ -65,7 +66,7 @@ class Tree(Flood):
             Prune: self.on_prune,
             Near: self.on_near,
             Part: self.on_part,
-            Tell: self.on_tell,
+            TellLazily: self.on_tell,
             Look: self.on_look,
         }
 
@@ -77,9 +78,9 @@ class Tree(Flood):
         self.branches[topic] = branch
         if len(self.branches) > TOPICS_MAX:
             del self.branches[next(iter(self.branches))]  # the one used longest ago
-        if branch.era != self.node.era:
+        if branch.era != self.node.era.number:
             me, now_us = self.node.me, self.node.now_us
-            branch.settle(self.node.era, [peer for peer in self.members.about(topic) if peer != me], now_us)
+            branch.settle(self.node.era.number, [peer for peer in self.members.about(topic) if peer != me], now_us)
             self.out.send(branch.silent(now_us), Near(topic, asks=True))
         return branch
 
@@ -204,15 +205,15 @@ class Tree(Flood):
     # -- what lazy links carry --------------------------------------------------------------------------------
 
     def gather(self, topic: Topic, event_id: EventId, hops: int, had_by: Sequence[Peer]) -> None:
-        telling = self.telling.setdefault(topic, Telling())
+        telling = self.telling.setdefault(topic, LazyTelling())
         telling.add(event_id, hops, had_by)
         if len(telling) >= IDS_MAX:
             self.tell(topic)
         elif not self.tell_set:
             self.tell_set = True
-            self.out.timer(self.params.linger_us, Tell())
+            self.out.timer(self.params.linger_us, TellLazily())
 
-    def on_tell(self, timer: Tell) -> None:
+    def on_tell(self, timer: TellLazily) -> None:
         self.tell_set = False
         for topic in [*self.telling]:
             self.tell(topic)
@@ -306,6 +307,6 @@ class Tree(Flood):
             self.out.send([peer], word)
 
 
-def flooding(node: Stack, members: Peers, params: Params) -> Flood:
+def flooding(node: Stack, members: Members, params: Params) -> Flood:
     """The spread these parameters ask for."""
-    return Tree(node, members, params) if params.tree else Flood(node, members)
+    return BroadcastTree(node, members, params) if params.tree else Flood(node, members)

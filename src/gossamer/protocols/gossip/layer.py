@@ -7,11 +7,11 @@ from msgspec import Struct
 from gossamer.core.draws import CROSS, PICK, distinct, draw, upper_pick
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.setting import Setting
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.sampling import fanout
-from gossamer.parts.seen import Seen
 from gossamer.protocols.gossip.messages import Rumour
 from gossamer.protocols.gossip.params import Params
 from gossamer.protocols.gossip.rules import cluster_size
@@ -37,7 +37,6 @@ class Gossip(Layer):
         self.population = population
         self.params = params
         self.relays = params.audience == "everybody"
-        node.spread = self
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Rumour: self.on_rumour}
@@ -45,8 +44,9 @@ class Gossip(Layer):
     def has_place(self, topic: Topic) -> bool:
         return True
 
-    def publish(self, event: Event) -> bool:
-        self.meet(Carried(event), via=self.node.me)
+    def publish(self, events: Sequence[Event]) -> bool:
+        for event in events:
+            self.meet(Carried(event), via=self.node.me)
         return True
 
     def on_rumour(self, peer: Peer, rumour: Rumour) -> None:
@@ -90,10 +90,3 @@ class Gossip(Layer):
                 return members.start + position
             position -= len(members)
         raise LookupError(position)
-
-
-def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
-    node = Stack(me, seed, setting.hierarchy(), Seen())
-    home = next(c for c in setting.communities if me in c.members)
-    Gossip(node, Population(setting), home.params)
-    return node

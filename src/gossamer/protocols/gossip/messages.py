@@ -2,15 +2,11 @@
 
 from typing import TypeAlias
 
-from msgspec import Struct
-
-from gossamer.core.events import Carried
+from gossamer.core.messages import Carrier
 
 
-class Rumour(Struct, frozen=True, tag="gossip.rumour"):
+class Rumour(Carrier, frozen=True, tag="gossip.rumour"):
     """An event, told to a few."""
-
-    carried: Carried
 
 
 Message: TypeAlias = Rumour

@@ -3,8 +3,9 @@
 This is gossip-pull, and where it is free both sides learn: the answer to a digest also names what its sender lacks.
 """
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from itertools import chain, repeat
+from typing import Protocol
 
 from msgspec import structs
 
@@ -14,10 +15,18 @@ from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.hpmcast.addresses import Address, distance
 from gossamer.protocols.hpmcast.judging import AHEAD_US, cost, filters, is_sound
-from gossamer.protocols.hpmcast.messages import AGE_MS_MAX, MARKS_MAX, ROWS_MAX, Digest, Mark, Row, Tell
-from gossamer.protocols.hpmcast.tables import Known, Tables
+from gossamer.protocols.hpmcast.messages import (
+    AGE_MS_MAX,
+    MARKS_MAX,
+    ROWS_MAX,
+    LaterRows,
+    RowDigest,
+    RowMark,
+    SubsystemRow,
+)
+from gossamer.protocols.hpmcast.tables import KnownRow, ViewTables
 from gossamer.protocols.hpmcast.wanting import wanted
-from gossamer.protocols.hpmcast.watching import Watch
+from gossamer.protocols.hpmcast.watching import NeighbourWatch
 
 EXPECTED_MAX = 256
 "Peers whose rows are listened to: they were asked."
@@ -34,14 +43,21 @@ TELL_BYTES = 65_536
 "Of rows in one message; the last one may exceed it."
 
 
-class Comparing:
-    """One participant's. `met` hears of authors that speak for our own subsystems and are strangers; `learned`, of
-    every row that was news."""
+class RowListener(Protocol):
+    """Who is told what came of comparing."""
 
-    def __init__(self, node: Stack, tables: Tables, watch: Watch) -> None:
-        self.node, self.tables, self.watch = node, tables, watch
-        self.met: Callable[[Peer], None] = lambda author: None
-        self.learned: Callable[[Row], None] = lambda row: None
+    def met(self, author: Peer) -> None:
+        """Somebody speaks for one of our own subsystems, and is a stranger."""
+
+    def learned(self, row: SubsystemRow) -> None:
+        """A row was news."""
+
+
+class Comparing:
+    """One participant's."""
+
+    def __init__(self, node: Stack, tables: ViewTables, watch: NeighbourWatch, listener: RowListener) -> None:
+        self.node, self.tables, self.watch, self.listener = node, tables, watch, listener
         self.expected: dict[Peer, int] = {}
         "Whose rows are heard, and until when."
         self.open_until_us = 0
@@ -72,33 +88,33 @@ class Comparing:
 
     # -- digests --------------------------------------------------------------------------------------------------
 
-    def digest(self, near: int) -> Digest:
+    def digest(self, near: int) -> RowDigest:
         """Which rows we have of the tables that somebody at this distance has too."""
         named = [known for known in self.tables.shared(near) if self.is_told(known)]
         whole = len(named) <= MARKS_MAX
         if not whole:
             named = [named[i] for i in distinct(self.fresh_key(), len(named), MARKS_MAX)]
-        marks = [Mark(each.row.about, each.row.author, each.row.stamp, self.age_ms(each)) for each in named]
-        return Digest(self.tables.address, tuple(marks), whole, answer=True)
+        marks = [RowMark(each.row.about, each.row.author, each.row.stamp, self.age_ms(each)) for each in named]
+        return RowDigest(self.tables.address, tuple(marks), whole, answer=True)
 
-    def is_told(self, known: Known) -> bool:
+    def is_told(self, known: KnownRow) -> bool:
         """Nobody is told of neighbours there is doubt about: news of the dead would travel in circles. Nor of ourselves
         before we began."""
         if known is self.tables.own:
             return known.row.stamp > 0
         return len(known.row.about) < self.tables.levels or self.watch.is_sure(known.row.author)
 
-    def age_ms(self, known: Known) -> int:
+    def age_ms(self, known: KnownRow) -> int:
         here = known is self.tables.own or (known.row.count and self.tables.is_mine(known.row))
         return 0 if here else min(AGE_MS_MAX, max(0, self.node.now_us - known.heard_us) // 1000)
 
-    def on_digest(self, peer: Peer, digest: Digest) -> None:
+    def on_digest(self, peer: Peer, digest: RowDigest) -> None:
         if not self.heeds(peer, peer):
             return
         self.watch.lives_at(peer, digest.address, self.node.now_us)
         self.watch.heard(peer, self.node.now_us)
-        later: list[Known] = []
-        wanted: list[Mark] = []
+        later: list[KnownRow] = []
+        wanted: list[RowMark] = []
         named: dict[tuple[Address, Peer], None] = {}
         for mark in digest.marks:
             if self.tables.belongs(mark.about):
@@ -107,9 +123,9 @@ class Comparing:
                 if known is not None and (mark.stamp, mark.author) < known.row.rank:
                     later.append(known)
                 elif self.is_wanted(mark):
-                    wanted.append(Mark(mark.about, mark.author, 0))
+                    wanted.append(RowMark(mark.about, mark.author, 0))
                 elif known is not None and self.is_livelier(known, mark):
-                    wanted.append(Mark(mark.about, mark.author, mark.stamp, self.age_ms(known)))
+                    wanted.append(RowMark(mark.about, mark.author, mark.stamp, self.age_ms(known)))
                 self.hear_age(known, mark)
         if digest.whole:
             shared = self.tables.shared(self.distance_to(digest.address))
@@ -117,9 +133,9 @@ class Comparing:
         self.tell(peer, [known for known in later if self.is_told(known)])
         if digest.answer and wanted:
             self.expect(peer)
-            self.node.out.send([peer], Digest(self.tables.address, tuple(wanted), whole=False, answer=False))
+            self.node.out.send([peer], RowDigest(self.tables.address, tuple(wanted), whole=False, answer=False))
 
-    def subject(self, it: Mark | Row) -> tuple[Address, Peer]:
+    def subject(self, it: RowMark | SubsystemRow) -> tuple[Address, Peer]:
         """What all rows of one subsystem have in common."""
         return it.about, it.author if len(it.about) == self.tables.levels else 0
 
@@ -129,7 +145,7 @@ class Comparing:
             return self.tables.levels + 1
         return max(1, distance(self.tables.address, address))
 
-    def is_wanted(self, mark: Mark) -> bool:
+    def is_wanted(self, mark: RowMark) -> bool:
         """Whether a row somebody has would be news, of somebody who may still be there."""
         now_us, age_us = self.node.now_us, mark.age_ms * 1000
         if not 0 < mark.stamp <= now_us + AHEAD_US or not self.tables.is_later(mark):
@@ -140,12 +156,12 @@ class Comparing:
             mark.author, mark.stamp, self.heard_at(mark.age_ms)
         )
 
-    def is_livelier(self, known: Known, mark: Mark) -> bool:
+    def is_livelier(self, known: KnownRow, mark: RowMark) -> bool:
         """Whether we heard of a subsystem so much later that the other may soon forget it."""
         gap_ms = self.tables.upkeep.forget_on(self.tables.level_of(mark.about)) // LIVELIER // 1000
         return bool(known.row.count) and self.age_ms(known) + gap_ms < mark.age_ms
 
-    def hear_age(self, known: Known | None, mark: Mark) -> None:
+    def hear_age(self, known: KnownRow | None, mark: RowMark) -> None:
         if known is not None and mark.stamp and known.row.count:
             known.heard_us = max(known.heard_us, self.heard_at(mark.age_ms))
 
@@ -155,9 +171,9 @@ class Comparing:
 
     # -- rows -----------------------------------------------------------------------------------------------------
 
-    def tell(self, peer: Peer, told: Sequence[Known]) -> None:
+    def tell(self, peer: Peer, told: Sequence[KnownRow]) -> None:
         """Sends rows, in messages that are not too long, as long as the peer has not had too many."""
-        batch: list[Known] = []
+        batch: list[KnownRow] = []
         size = 0
         for known in told:
             price = cost(known.row)
@@ -172,10 +188,10 @@ class Comparing:
         if batch:
             self._send(peer, batch)
 
-    def _send(self, peer: Peer, told: Sequence[Known]) -> None:
-        self.node.out.send([peer], Tell(tuple(each.row for each in told), tuple(map(self.age_ms, told))))
+    def _send(self, peer: Peer, told: Sequence[KnownRow]) -> None:
+        self.node.out.send([peer], LaterRows(tuple(each.row for each in told), tuple(map(self.age_ms, told))))
 
-    def on_tell(self, peer: Peer, tell: Tell) -> None:
+    def on_tell(self, peer: Peer, tell: LaterRows) -> None:
         now_us = self.node.now_us
         farewell = len(tell.rows) == 1 and tell.rows[0].author == peer and not tell.rows[0].count
         if now_us > max(self.expected.get(peer, -1), self.open_until_us) and not farewell:
@@ -187,7 +203,7 @@ class Comparing:
                 return
             self.hear_row(peer, row, now_us if row.author == peer else self.heard_at(age_ms))
 
-    def is_readable(self, peer: Peer, row: Row) -> bool:
+    def is_readable(self, peer: Peer, row: SubsystemRow) -> bool:
         """Whether its filters are some, as far as there is time to read them."""
         if not self.texts.take(peer, self.node.now_us, filters(row)):
             self.node.out.note("reject", peer=peer, detail="too many filters at once")
@@ -197,7 +213,7 @@ class Comparing:
             return False
         return True
 
-    def hear_row(self, peer: Peer, row: Row, heard_us: int) -> None:
+    def hear_row(self, peer: Peer, row: SubsystemRow, heard_us: int) -> None:
         """Takes in what is sound, news, and not too old."""
         tables, now_us = self.tables, self.node.now_us
         lowest = len(row.about) == tables.levels
@@ -220,12 +236,12 @@ class Comparing:
                 else:
                     self.watch.forget(row.author)
             elif tables.is_mine(row) and row.count and row.author not in tables.peers():
-                self.met(row.author)
-            self.learned(row)
+                self.listener.met(row.author)
+            self.listener.learned(row)
 
-    def outlive(self, row: Row) -> None:
+    def outlive(self, row: SubsystemRow) -> None:
         """Others know a later life of this node than this one: the clock was set back. This one is later."""
         own = self.tables.own.row
         if row.stamp >= own.stamp and structs.replace(row, seal=own.seal) != own:
             self.tables.say(own.interest, row.stamp + 1)
-            self.learned(self.tables.own.row)
+            self.listener.learned(self.tables.own.row)

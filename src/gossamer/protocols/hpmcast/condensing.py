@@ -5,7 +5,7 @@ plain comparisons. Selectively: a topic that includes others speaks for them, an
 all agree. By type: topics, and no filters. Each grade covers what it was made of, so nobody below misses an event.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -13,7 +13,7 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.topics import ROOT, Hierarchy, Topic, named_super
 from gossamer.protocols.hpmcast.messages import PATTERNS_MAX
 from gossamer.protocols.hpmcast.upkeep import Grade
-from gossamer.protocols.hpmcast.wanting import Interest, Wanted, wanted
+from gossamer.protocols.hpmcast.wanting import Interest, WantedPatterns, wanted
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -37,12 +37,27 @@ def condensed(interests: Iterable[Interest], grade: Grade, size: int, hierarchy:
 
 @lru_cache(REMEMBERED_MAX)
 def _condensed(patterns: Interest, grade: Grade, size: int, hierarchy: Hierarchy) -> Interest:
-    asked = _by_topic(patterns)
+    asked = _by_topic(_read(patterns))
     if grade == "exact":
         found = _apart(patterns, hierarchy)
         if fits(found) and sum(_weight(each) for each in asked.values()) <= size:
             return found
         grade = "attribute"
+    return weakened(asked, grade, size, hierarchy)
+
+
+def of_many(patterns: "Mapping[Pattern, Filter | None]", size: int, hierarchy: Hierarchy) -> Interest:
+    """The same by attributes, of patterns of one node that have been read, however many. Nothing of it is remembered:
+    nobody else has the same."""
+    asked: Asked = {}
+    for pattern, each in patterns.items():
+        asked.setdefault(pattern.topic, []).append(each)
+    return weakened(_by_topic(asked), "attribute", size, hierarchy)
+
+
+def weakened(asked: Asked, grade: Grade, size: int, hierarchy: Hierarchy) -> Interest:
+    if len(asked) > COMPARED_MAX:  # so many topics give way to those above, whatever their filters
+        grade = "type"
     if grade == "attribute":
         asked = {topic: [_one(filters, size, len(asked))] for topic, filters in asked.items()}
     else:
@@ -57,10 +72,11 @@ def fits(interest: Interest) -> bool:
 
 def bounded(interest: Interest, hierarchy: Hierarchy) -> Interest:
     """The same, or wider where it is too long: first the longest filters go, then topics give way to those above."""
-    kept = list(interest)
-    while _text(kept) > TEXT_MAX and any(pattern.where for pattern in kept):
-        longest = max(range(len(kept)), key=lambda at: (len(kept[at].where), -at))
-        kept[longest] = Pattern(kept[longest].topic)
+    kept, surplus = list(interest), _text(interest) - TEXT_MAX
+    for at in sorted(range(len(kept)), key=lambda at: (-len(kept[at].where), at)):
+        if surplus > 0:
+            surplus -= len(kept[at].where)
+            kept[at] = Pattern(kept[at].topic)
     topics = [*dict.fromkeys(pattern.topic for pattern in kept)]
     if len(kept) <= PATTERNS_MAX and _text(kept) <= TEXT_MAX:
         return _apart(tuple(sorted(dict.fromkeys(kept))), hierarchy)
@@ -75,11 +91,8 @@ def _text(interest: Sequence[Pattern]) -> int:
     return sum(len(pattern.topic) + len(pattern.where) for pattern in interest)
 
 
-def _by_topic(patterns: Interest) -> Asked:
-    asked: Asked = {}
-    for topic, filters in _read(patterns).items():
-        asked[topic] = [None] if None in filters else filters
-    return asked
+def _by_topic(asked: Asked) -> Asked:
+    return {topic: [None] if None in filters else filters for topic, filters in asked.items()}
 
 
 def _read(patterns: Interest) -> Asked:
@@ -114,7 +127,7 @@ def _apart(patterns: Interest, hierarchy: Hierarchy) -> Interest:
     return tuple(patterns[at] for at in kept)
 
 
-def _includes(wide: Wanted | None, narrow: Wanted | None, hierarchy: Hierarchy) -> bool:
+def _includes(wide: WantedPatterns | None, narrow: WantedPatterns | None, hierarchy: Hierarchy) -> bool:
     return wide is not None and narrow is not None and wide.includes(narrow, hierarchy)
 
 

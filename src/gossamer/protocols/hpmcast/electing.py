@@ -7,7 +7,7 @@ from gossamer.core.topics import Hierarchy
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.messages import Seat
 from gossamer.protocols.hpmcast.upkeep import Choice
-from gossamer.protocols.hpmcast.wanting import Wanted
+from gossamer.protocols.hpmcast.wanting import WantedPatterns
 
 
 def elected(lines: Sequence[Sequence[Seat]], redundancy: int, choice: Choice) -> tuple[Seat, ...]:
@@ -28,7 +28,7 @@ def place(seat: Seat) -> tuple[Address, Peer]:
     return seat.address, seat.peer
 
 
-def covering(members: Sequence[tuple[Seat, Wanted]], redundancy: int, hierarchy: Hierarchy) -> list[Seat]:
+def covering(members: Sequence[tuple[Seat, WantedPatterns]], redundancy: int, hierarchy: Hierarchy) -> list[Seat]:
     """The members of a lowest group, weighed by what they add: the first of them covers the interests of as many
     members as anybody can, the second of as many of the others, and so on."""
     left = [wanted for _, wanted in members if wanted.interest]

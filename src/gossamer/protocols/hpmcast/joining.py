@@ -9,9 +9,9 @@ from gossamer.parts.bucket import first_hand
 from gossamer.protocols.hpmcast.addresses import Address, branch
 from gossamer.protocols.hpmcast.comparing import EXPECTED_US, Comparing
 from gossamer.protocols.hpmcast.judging import is_sound
-from gossamer.protocols.hpmcast.messages import LEVELS_MAX, Join, Row
-from gossamer.protocols.hpmcast.tables import Tables
-from gossamer.protocols.hpmcast.watching import Watch
+from gossamer.protocols.hpmcast.messages import LEVELS_MAX, PlaceRequest, SubsystemRow
+from gossamer.protocols.hpmcast.tables import ViewTables
+from gossamer.protocols.hpmcast.watching import NeighbourWatch
 
 ASKED = 2
 "Peers a newcomer asks at a time."
@@ -30,7 +30,7 @@ MISSED_MAX = 64
 class Joining:
     """One participant's: as a newcomer, and for others."""
 
-    def __init__(self, node: Stack, tables: Tables, watch: Watch, comparing: Comparing) -> None:
+    def __init__(self, node: Stack, tables: ViewTables, watch: NeighbourWatch, comparing: Comparing) -> None:
         self.node, self.tables, self.watch, self.comparing = node, tables, watch, comparing
         self.seeds: dict[Peer, None] = {}
         "Peers this node began with."
@@ -69,9 +69,9 @@ class Joining:
 
     def request(self, peer: Peer) -> None:
         self.comparing.open_until_us = self.node.now_us + EXPECTED_US
-        self.node.out.send([peer], Join(self.tables.own.row, self.tries))
+        self.node.out.send([peer], PlaceRequest(self.tables.own.row, self.tries))
 
-    def on_join(self, peer: Peer, join: Join) -> None:
+    def on_join(self, peer: Peer, join: PlaceRequest) -> None:
         row, tables = join.row, self.tables
         who, address = row.author, row.about
         if who == self.node.me or not self.comparing.heeds(peer, first_hand(who, peer)):
@@ -89,14 +89,14 @@ class Joining:
             if who == peer:
                 self.watch.heard(who, self.node.now_us)
         elif told := self.lowest(address, away, join, peer):
-            self.node.out.send(told, Join(row, join.tries, join.hops + 1))
+            self.node.out.send(told, PlaceRequest(row, join.tries, join.hops + 1))
             return
         self.visitors[who] = None
         if len(self.visitors) > VISITORS_MAX:
             del self.visitors[next(iter(self.visitors))]
         self.comparing.tell(who, [known for known in tables.shared(away) if self.comparing.is_told(known)])
 
-    def miss(self, row: Row) -> None:
+    def miss(self, row: SubsystemRow) -> None:
         """A subsystem was forgotten, without a farewell."""
         if row.count:
             for seat in row.delegates:
@@ -117,7 +117,7 @@ class Joining:
         drawn = [kinds[i] for i in distinct(key, len(kinds), 1)]
         return [kind[i] for kind in drawn for i in distinct(fold(key, 1), len(kind), 1)]
 
-    def lowest(self, address: Address, away: int, join: Join, peer: Peer) -> list[Peer]:
+    def lowest(self, address: Address, away: int, join: PlaceRequest, peer: Peer) -> list[Peer]:
         """The lowest delegates known of an address, if there is a point in asking them."""
         if join.tries >= DETOURS or join.hops >= min(2 * self.tables.levels, LEVELS_MAX):
             return []

@@ -8,8 +8,8 @@ clock allows, or it could never be replaced.
 
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.condensing import fits
-from gossamer.protocols.hpmcast.messages import Row
-from gossamer.protocols.hpmcast.tables import Tables
+from gossamer.protocols.hpmcast.messages import SubsystemRow
+from gossamer.protocols.hpmcast.tables import ViewTables
 
 AHEAD_US = 600_000_000
 "Clocks may differ by so much."
@@ -18,18 +18,18 @@ ROW_BYTES = 64
 SEAT_BYTES = 24
 
 
-def filters(row: Row) -> int:
+def filters(row: SubsystemRow) -> int:
     """Characters of its filters."""
     return sum(len(pattern.where) for pattern in row.interest)
 
 
-def cost(row: Row) -> int:
+def cost(row: SubsystemRow) -> int:
     """Bytes of a row, about."""
     interest = sum(len(pattern.topic) + len(pattern.where) + 4 for pattern in row.interest)
     return ROW_BYTES + SEAT_BYTES * len(row.delegates) + interest + len(row.seal)
 
 
-def is_sound(row: Row, tables: Tables, now_us: int) -> bool:
+def is_sound(row: SubsystemRow, tables: ViewTables, now_us: int) -> bool:
     """Whether a row could have been made as rows are, but for its filters: these are costly to read."""
     lives = [seat.peer for seat in row.delegates]
     return (
@@ -43,5 +43,5 @@ def is_sound(row: Row, tables: Tables, now_us: int) -> bool:
     )
 
 
-def _is_below(address: Address, about: Address, tables: Tables) -> bool:
+def _is_below(address: Address, about: Address, tables: ViewTables) -> bool:
     return len(address) == tables.levels and address[: len(about)] == about and tables.is_address(address)

@@ -11,17 +11,18 @@ from msgspec import Struct
 from gossamer.core.draws import GOSSIP, LOOK, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast import rules
-from gossamer.protocols.hpmcast.messages import Gossip
+from gossamer.protocols.hpmcast.messages import LevelGossip
 from gossamer.protocols.hpmcast.params import Params
 
 BUFFERED_MAX = 10_000
 "Events gossiped at a time; when there are more, the one that came first is given up."
 
 
-class Line(Protocol):
+class ViewLine(Protocol):
     """A subsystem as a view has it; on level 1, one participant."""
 
     @property
@@ -38,21 +39,21 @@ class Views(Protocol):
     levels: int
     "l: 1 is the lowest group, l the topmost."
 
-    def lines(self, level: int) -> Sequence[Line]:
+    def lines(self, level: int) -> Sequence[ViewLine]:
         """The view of a level, in the order of addresses: the same object as long as nothing changed."""
 
     def ready(self) -> bool:
         """Whether this node has found its place."""
 
 
-class Step(Struct, frozen=True):
+class GossipStep(Struct, frozen=True):
     """It is time to gossip."""
 
 
 class Gossiped:
     """An event that is being gossiped, always on one level at a time."""
 
-    __slots__ = ("at_once", "carried", "level", "own", "padding", "prob", "rounds")
+    __slots__ = ("at_once", "carried", "level", "limit", "own", "padding", "prob", "rounds")
 
     def __init__(self, carried: Carried, level: int, prob: float = 0.0, rounds: int = 0, padding: int = 0) -> None:
         self.carried = carried
@@ -60,6 +61,8 @@ class Gossiped:
         self.prob = prob
         self.rounds = rounds
         self.padding = padding
+        self.limit: int | None = None
+        "How many rounds there are on this level; None: not worked out yet."
         self.own = 0
         "Rounds gossiped by this node, on this level."
         self.at_once: tuple[Peer, ...] = ()
@@ -69,17 +72,18 @@ class Gossiped:
 class Levels(Layer):
     """Gossips what it publishes and receives, level by level."""
 
-    def __init__(self, node: Stack, views: Views, params: Params) -> None:
+    def __init__(self, node: Stack, views: Views, params: Params, phase: float = 0.0) -> None:
         super().__init__(node)
         self.views = views
+        self.phase = phase
+        "Where in each interval our steps begin, as a share of it. In an experiment 0 for all: synchronous rounds."
         self._take(params)
         self.gossips: dict[EventId, Gossiped] = {}
         self.ticking = False
-        self._seats: dict[int, tuple[Sequence[Line], list[tuple[Peer, Line]]]] = {}
-        node.spread = self
+        self._seats: dict[int, tuple[Sequence[ViewLine], list[tuple[Peer, ViewLine]]]] = {}
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {Gossip: self.on_gossip, Step: self.on_step}
+        return {LevelGossip: self.on_gossip, GossipStep: self.on_step}
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):
@@ -98,17 +102,22 @@ class Levels(Layer):
     def has_place(self, topic: Topic) -> bool:
         return self.views.ready()
 
-    def publish(self, event: Event) -> bool:
+    def publish(self, events: Sequence[Event]) -> bool:
         if not self.views.ready():
             return False
-        carried = Carried(event)
-        if self.node.knows(event.id) or self.node.accept(carried, via=self.node.me):
-            gossiped = Gossiped(carried, self.views.levels)
-            self.measure(gossiped)
-            self._keep(gossiped)
+        for event in events:
+            carried = Carried(event)
+            if self.node.knows(event.id) or self.node.accept(carried, via=self.node.me):
+                self.begin(carried, self.views.levels)
         return True
 
-    def on_gossip(self, peer: Peer, message: Gossip) -> None:
+    def begin(self, carried: Carried, level: int) -> None:
+        """Gossips an event on a level on which nobody has told us anything about it."""
+        it = Gossiped(carried, level)
+        self.measure(it)
+        self._keep(it)
+
+    def on_gossip(self, peer: Peer, message: LevelGossip) -> None:
         if message.level > self.views.levels or not 0.0 <= message.prob <= 1.0:
             self.out.note("reject", peer=peer, detail="no such level or probability")
         elif self.node.accept(message.carried, peer):
@@ -126,13 +135,12 @@ class Levels(Layer):
             self._tick()
 
     def _tick(self) -> None:
-        """Steps begin at whole multiples of the interval: in an experiment everybody's at the same time."""
         self.ticking = True
-        self.out.timer(self.params.step_us - self.node.now_us % self.params.step_us, Step())
+        self.out.timer(rules.until_step(self.node.now_us, self.params.step_us, self.phase), GossipStep())
 
     # -- and go ---------------------------------------------------------------------------------------------------
 
-    def on_step(self, step: Step) -> None:
+    def on_step(self, step: GossipStep) -> None:
         self.ticking = False
         for event_id, gossiped in list(self.gossips.items()):
             if self.settles(gossiped):
@@ -149,6 +157,7 @@ class Levels(Layer):
                 return False
             it.level -= 1
             it.rounds = it.own = 0
+            it.limit = None
             if self.params.estimated and not self.everybody:
                 self.reckon(it)
             else:
@@ -156,12 +165,17 @@ class Levels(Layer):
         return True
 
     def may_gossip(self, it: Gossiped) -> bool:
-        if self.params.repetitions and it.own >= self.params.repetitions:
-            return False
+        repetitions = self.params.repetitions
+        if it.limit is None:
+            it.limit = self.limit(it)
+        return it.rounds < it.limit and not (repetitions and it.own >= repetitions)
+
+    def limit(self, it: Gossiped) -> int:
+        """How many rounds there are on the level it is on, as far as is known of its audience."""
+        params, size = self.params, len(self.seats(it.level))
         if it.at_once:
-            return bool(it.rounds < rules.copies(self.params.expected_loss))
-        size = len(self.seats(it.level))
-        return bool(it.rounds < rules.rounds_whole(size, it.prob, self.params.fanout, self.params.arriving))
+            return int(rules.copies(params.expected_loss))
+        return int(rules.limit(size, it.prob, params.fanout, params.arriving, params.rounds, params.reliability))
 
     def gossip(self, it: Gossiped) -> Sequence[Peer]:
         """One round: pick some participants, then tell those of them that want it. Says whom."""
@@ -175,16 +189,16 @@ class Levels(Layer):
             told = [seats[i][0] for i in picked if self.everybody or i < it.padding or seats[i][1].matches(event)]
         prob = 0.0 if it.at_once else it.prob
         others = [peer for peer in told if peer != self.node.me]
-        self.out.send(others, Gossip(it.carried.hop(), it.level, prob, it.rounds, it.padding))
+        self.out.send(others, LevelGossip(it.carried.hop(), it.level, prob, it.rounds, it.padding))
         return others
 
-    def pick(self, seats: Sequence[tuple[Peer, Line]], key: int) -> list[int]:
+    def pick(self, seats: Sequence[tuple[Peer, ViewLine]], key: int) -> list[int]:
         """F places in a view, our own left out."""
         mine = next((i for i, (peer, _) in enumerate(seats) if peer == self.node.me), -1)
         picked = distinct(key, len(seats) - (mine >= 0), self.params.fanout)
         return [i + (0 <= mine <= i) for i in picked]
 
-    def seats(self, level: int) -> Sequence[tuple[Peer, Line]]:
+    def seats(self, level: int) -> Sequence[tuple[Peer, ViewLine]]:
         """The participants of a view, each with the line it stands in."""
         lines = self.views.lines(level)
         known = self._seats.get(level)
@@ -195,9 +209,11 @@ class Levels(Layer):
     # -- how many want it -----------------------------------------------------------------------------------------
 
     def measure(self, it: Gossiped) -> None:
-        """GETPROB: matches the event with every line of the view."""
+        """GETPROB: matches the event with every line of the view; where rounds are fixed there is no need to."""
         params, event, size = self.params, it.carried.event, len(self.seats(it.level))
-        it.at_once, it.padding = (), 0
+        it.at_once, it.padding, it.prob = (), 0, 1.0
+        if params.rounds:
+            return
         matched = [(line, self.everybody or line.matches(event)) for line in self.views.lines(it.level)]
         hits = sum(len(line.peers) for line, wanted in matched if wanted)
         if hits and rules.at_once(it.level, hits, size, params.direct, params.lan):

@@ -10,17 +10,19 @@ from msgspec import Struct
 
 from gossamer.core.draws import chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.interest import Change
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast.addresses import Address
+from gossamer.protocols.hpmcast.asked import Asked
 from gossamer.protocols.hpmcast.comparing import Comparing
-from gossamer.protocols.hpmcast.condensing import condensed, fits
 from gossamer.protocols.hpmcast.joining import Joining
-from gossamer.protocols.hpmcast.messages import SEATS_MAX, Digest, Join, Ping, Pong, Row, Tell
-from gossamer.protocols.hpmcast.tables import Known, Tables
+from gossamer.protocols.hpmcast.messages import SEATS_MAX, LaterRows, Ping, PlaceRequest, Pong, RowDigest, SubsystemRow
+from gossamer.protocols.hpmcast.tables import KnownRow, ViewTables
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.hpmcast.wanting import Interest
-from gossamer.protocols.hpmcast.watching import Watch
+from gossamer.protocols.hpmcast.watching import NeighbourWatch
 
 HURRIED = 6
 "Turns that come faster after a change."
@@ -34,7 +36,7 @@ FAREWELLS_MAX = SEATS_MAX
 "Neighbours a leaving participant tells; these tell the others."
 
 
-class Turn(Struct, frozen=True):
+class CompareTurn(Struct, frozen=True):
     """Timer: time to compare views. Stale after a change that was in a hurry."""
 
     number: int
@@ -43,37 +45,36 @@ class Turn(Struct, frozen=True):
 class Membership(Layer):
     """One participant's part in keeping the views; these are what the spread asks."""
 
-    def __init__(self, node: Stack, tables: Tables) -> None:
+    def __init__(self, node: Stack, tables: ViewTables) -> None:
+        super().__init__(node)
         self.tables = tables
         self.levels = tables.levels
-        self.watch = Watch(tables)
-        self.comparing = Comparing(node, tables, self.watch)
+        self.asked = Asked(node.interest)
+        self.watch = NeighbourWatch(tables)
+        self.comparing = Comparing(node, tables, self.watch, self)
         self.joining = Joining(node, tables, self.watch, self.comparing)
-        self.comparing.met = self.joining.greet
-        self.comparing.learned = self.learn
         self.turns = self.hurried = self.due_us = 0
         self.level = 1
         "On which views are compared next."
         self.begun = self.placed = self.gone = False
         self.waited: dict[int, int] = {}
         "For how many turns outsiders have been told something else of our subsystem on a level."
-        self.seen: dict[int, Known] = {}
+        self.seen: dict[int, KnownRow] = {}
         "How we knew our own subsystem, on each level, when we last looked."
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
-            Digest: self.comparing.on_digest,
-            Tell: self.on_tell,
-            Join: self.joining.on_join,
+            RowDigest: self.comparing.on_digest,
+            LaterRows: self.on_tell,
+            PlaceRequest: self.joining.on_join,
             Ping: self.on_ping,
             Pong: self.on_pong,
-            Turn: self.on_turn,
+            CompareTurn: self.on_turn,
         }
 
     # -- views ----------------------------------------------------------------------------------------------------
 
-    def lines(self, level: int) -> Sequence[Known]:
+    def lines(self, level: int) -> Sequence[KnownRow]:
         return self.tables.lines(level)
 
     def ready(self) -> bool:
@@ -91,10 +92,13 @@ class Membership(Layer):
         self.publish()
         self.hurry()
 
-    def interest_changed(self) -> None:
-        if self.begun:
+    def interest_changed(self, change: Change) -> None:
+        self.asked.changed(change)
+        if self.begun and self.asked.few:
             self.say()
             self.publish()
+        elif self.begun:
+            self.hurry()
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Upkeep):
@@ -122,16 +126,12 @@ class Membership(Layer):
             self.hurry()
 
     def interest(self) -> Interest:
-        """Exactly what our users asked for, if that is not too long."""
-        asked = tuple(sorted(self.node.interest.patterns))
-        size = self.tables.upkeep.interest_size
-        return asked if fits(asked) else condensed([asked], "attribute", size, self.node.hierarchy)
+        return self.asked.said(self.tables.upkeep.interest_size, self.node.now_us, calm=self.hurried == 0)
 
     def find_place(self) -> None:
         if not self.placed:
             self.placed = True
-            for topic in dict.fromkeys(event.topic for event in self.node.pending.values()):
-                self.node.is_ready(topic)
+            self.node.ready_for_all()
 
     def peer_down(self, peer: Peer) -> None:
         self.watch.doubt(peer)
@@ -145,8 +145,8 @@ class Membership(Layer):
                 own = self.tables.own.row if level == 1 else self.tables.summary(level).row
                 told = self.tables.find(own.about, self.node.me)
                 stamp = max(1, self.node.now_us, 0 if told is None else told.row.stamp + 1)
-                gone = Row(own.about, self.node.me, stamp, self.tables.own.row.delegates, (), 0)
-                self.out.send(others[:FAREWELLS_MAX], Tell((gone,)))
+                gone = SubsystemRow(own.about, self.node.me, stamp, self.tables.own.row.delegates, (), 0)
+                self.out.send(others[:FAREWELLS_MAX], LaterRows((gone,)))
                 return
 
     # -- turns ----------------------------------------------------------------------------------------------------
@@ -160,13 +160,14 @@ class Membership(Layer):
 
     def next_turn(self, after_us: int) -> None:
         self.turns += 1
-        self.out.timer(max(1, after_us), Turn(self.turns))
+        self.out.timer(max(1, after_us), CompareTurn(self.turns))
 
-    def on_turn(self, timer: Turn) -> None:
+    def on_turn(self, timer: CompareTurn) -> None:
         if timer.number != self.turns or self.gone:
             return
         now_us, upkeep = self.node.now_us, self.tables.upkeep
         self.expire()
+        self.say()
         self.publish()
         silent = self.watch.silent(now_us)
         for peer in silent:
@@ -273,12 +274,15 @@ class Membership(Layer):
 
     # -- what is heard --------------------------------------------------------------------------------------------
 
-    def learn(self, row: Row) -> None:
-        """A row was news: among neighbours it travels fast."""
+    def met(self, author: Peer) -> None:
+        self.joining.greet(author)
+
+    def learned(self, row: SubsystemRow) -> None:
+        """Among neighbours news travels fast."""
         if len(row.about) == self.levels:
             self.hurry()
 
-    def on_tell(self, peer: Peer, tell: Tell) -> None:
+    def on_tell(self, peer: Peer, tell: LaterRows) -> None:
         self.comparing.on_tell(peer, tell)
         if not self.placed and any(row.count for row in tell.rows):
             self.find_place()

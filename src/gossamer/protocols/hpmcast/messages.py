@@ -5,12 +5,13 @@ its author's seal, checked before a machine hears of it. How long ago a subsyste
 moves nothing but that.
 """
 
+from collections.abc import Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from gossamer.core.events import Carried
 from gossamer.core.ids import Count, Peer
+from gossamer.core.messages import Carrier, Claim, Reader, Said
 from gossamer.core.patterns import Pattern
 
 LEVELS_MAX = 60
@@ -33,10 +34,9 @@ Digits: TypeAlias = Annotated[tuple[Digit, ...], Meta(max_length=LEVELS_MAX)]
 Age: TypeAlias = Annotated[int, Meta(ge=0, le=AGE_MS_MAX)]
 
 
-class Gossip(Struct, frozen=True, tag="hpmcast.gossip"):
+class LevelGossip(Carrier, frozen=True, tag="hpmcast.gossip"):
     """An event, told on a level: what the sender knows of its audience there travels along."""
 
-    carried: Carried
     level: Level
     prob: float
     "The share of the view that wants it; 0: all of them have been told, there is nothing left to do on this level."
@@ -55,7 +55,7 @@ class Seat(Struct, frozen=True, array_like=True, gc=False):
     "What speaks for it, where delegates are not simply the smallest addresses."
 
 
-class Row(Struct, frozen=True, array_like=True):
+class SubsystemRow(Struct, frozen=True, array_like=True):
     """A subsystem in a view: on level 1 one participant, in its own words."""
 
     about: Digits
@@ -78,7 +78,7 @@ class Row(Struct, frozen=True, array_like=True):
         return self.stamp, self.author
 
 
-class Mark(Struct, frozen=True, array_like=True, gc=False):
+class RowMark(Struct, frozen=True, array_like=True, gc=False):
     """Which row of a subsystem this is, and how long ago anybody in it was heard of."""
 
     about: Digits
@@ -88,47 +88,62 @@ class Mark(Struct, frozen=True, array_like=True, gc=False):
     age_ms: Age = 0
 
 
-class Digest(Struct, frozen=True, tag="hpmcast.digest"):
+def in_rows(rows: Sequence[SubsystemRow]) -> tuple[Peer, ...]:
+    """Everybody that rows name: who made them, and who is to be sent events."""
+    return tuple(dict.fromkeys(each for row in rows for each in (row.author, *(seat.peer for seat in row.delegates))))
+
+
+class OfParticipant(Said, frozen=True):
+    """In a hierarchy everybody carries what others want: whoever takes part must be allowed to read all of it."""
+
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return ((reader.community, sender),)
+
+
+class RowDigest(OfParticipant, frozen=True, tag="hpmcast.digest"):
     """I live here, and have these rows of the views we share: send me what you have later ones of."""
 
     address: Digits
-    marks: Annotated[tuple[Mark, ...], Meta(max_length=MARKS_MAX)]
+    marks: Annotated[tuple[RowMark, ...], Meta(max_length=MARKS_MAX)]
     whole: bool
     "Whether these are all, so that what is not named is unknown to me."
     answer: bool
     "Whether the receiver may ask back for what I have later ones of."
 
 
-class Tell(Struct, frozen=True, tag="hpmcast.tell"):
+class LaterRows(OfParticipant, frozen=True, tag="hpmcast.tell"):
     """These are later than yours."""
 
-    rows: Annotated[tuple[Row, ...], Meta(max_length=ROWS_MAX)]
+    rows: Annotated[tuple[SubsystemRow, ...], Meta(max_length=ROWS_MAX)]
     ages_ms: Annotated[tuple[Age, ...], Meta(max_length=ROWS_MAX)] = ()
     "How long ago anybody in each subsystem was heard of."
 
+    def names(self) -> tuple[Peer, ...]:
+        return in_rows(self.rows)
 
-class Join(Struct, frozen=True, tag="hpmcast.join"):
+
+class PlaceRequest(OfParticipant, frozen=True, tag="hpmcast.join"):
     """Somebody looks for its place: passed on to the lowest delegates known of it, until its neighbours have it."""
 
-    row: Row
+    row: SubsystemRow
     "The newcomer's own."
     tries: Annotated[int, Meta(ge=0, le=1 << 16)]
     "How often it asked before."
     hops: Annotated[int, Meta(ge=0, le=LEVELS_MAX)] = 0
 
+    def names(self) -> tuple[Peer, ...]:
+        return in_rows((self.row,))
 
-class Ping(Struct, frozen=True, tag="hpmcast.ping"):
+
+class Ping(OfParticipant, frozen=True, tag="hpmcast.ping"):
     """Nothing was heard of you for long: are you there?"""
 
     address: Digits = ()
     "Where we believe you live."
 
 
-class Pong(Struct, frozen=True, tag="hpmcast.pong"):
+class Pong(OfParticipant, frozen=True, tag="hpmcast.pong"):
     """I am."""
 
 
-Message: TypeAlias = Gossip | Digest | Tell | Join | Ping | Pong
-
-MEMBERS_ONLY: tuple[type[Struct], ...] = ()
-"Everybody helps to pass on what others want, whatever it may read: delegates carry events for their subsystem."
+Message: TypeAlias = LevelGossip | RowDigest | LaterRows | PlaceRequest | Ping | Pong

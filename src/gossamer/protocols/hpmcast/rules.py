@@ -5,6 +5,8 @@ from typing import Any
 
 MISSED = 0.01
 "What is told at once is repeated until the chance that every copy was lost is at most this."
+ROUNDS_MAX = 1 << 10
+"No reliability is worth more rounds than these."
 LEVEL_SPAN = 1 << 32
 "More than there are rounds on a level."
 
@@ -21,6 +23,32 @@ def rounds(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
 def rounds_whole(size: Any, prob: Any, fanout: Any, arriving: Any) -> Any:
     """Rounds there are in fact: `rounds < ROUNDS` lets the next whole number of them happen."""
     return math.ceil(rounds(size, prob, fanout, arriving))
+
+
+def rounds_for(size: Any, prob: Any, fanout: Any, arriving: Any, reliability: Any) -> Any:
+    """Rounds until so large a share of the size · prob participants that want the event is expected to have it (5.4.1,
+    footnote 10). Whoever begins is not one of them, and whoever has it tells others: the epidemic of means."""
+    if size <= 1:
+        return 0
+    audience, missed = size * prob, 1.0 - min(1.0, fanout / (size - 1)) * arriving
+    others = max(0.0, 1.0 - 1.0 / audience)  # of those that have it, none tells itself
+    told, count = 0.0, 0
+    while told < reliability * audience and count < ROUNDS_MAX:
+        told += (audience - told) * (1.0 - missed ** (1.0 + told * others))
+        count += 1
+    return count
+
+
+def limit(size: Any, prob: Any, fanout: Any, arriving: Any, fixed: Any, reliability: Any) -> Any:
+    """How many rounds there are: T where that is fixed, or what a reliability needs where one is asked for, or else
+    what ROUNDS says. Where nobody is left to tell, none."""
+    if prob <= 0.0:
+        return 0
+    if fixed > 0:
+        return fixed
+    if reliability > 0.0:
+        return rounds_for(size, prob, fanout, arriving, reliability)
+    return rounds_whole(size, prob, fanout, arriving)
 
 
 def padding(audience: Any, floor: Any, size: Any) -> Any:
@@ -51,6 +79,11 @@ def estimate(above: Any, lines: Any) -> Any:
 def refined(estimated: Any, hits: Any, looks: Any) -> Any:
     """An estimate improved by a look at some participants: it counts as one more of them."""
     return (estimated + hits) / (1.0 + looks)
+
+
+def until_step(now_us: int, step_us: int, phase: float) -> int:
+    """How long until the next step: one begins in every interval, at the same part of each."""
+    return step_us - (now_us - int(phase * step_us)) % step_us
 
 
 def turn(level: Any, round_number: Any) -> Any:

@@ -6,9 +6,9 @@ from typing import TypeAlias
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.protocols.hpmcast.addresses import Address, branch, view
-from gossamer.protocols.hpmcast.levels import Line
+from gossamer.protocols.hpmcast.levels import ViewLine
 
-MakeLine: TypeAlias = Callable[[Sequence[Peer], Sequence[Peer]], Line]
+MakeLine: TypeAlias = Callable[[Sequence[Peer], Sequence[Peer]], ViewLine]
 "Of those that stand for a subsystem, and of all in it."
 
 
@@ -24,7 +24,7 @@ class Subsystem:
         return any(self.wants(peer, event) for peer in self.members)
 
 
-class Hierarchy:
+class FixedHierarchy:
     """All participants, numbered in the order of their addresses. Views of the same group are made once."""
 
     def __init__(self, addresses: Sequence[Address], delegates: int, line: MakeLine) -> None:
@@ -32,9 +32,9 @@ class Hierarchy:
         self.peers = {address: peer for peer, address in enumerate(self.addresses)}
         self.delegates = delegates
         self.line = line
-        self._views: dict[tuple[Address, int], list[Line]] = {}
+        self._views: dict[tuple[Address, int], list[ViewLine]] = {}
 
-    def lines(self, of: Address, level: int) -> list[Line]:
+    def lines(self, of: Address, level: int) -> list[ViewLine]:
         """The view on this level of whoever lives below this branch address."""
         made = self._views.get((of, level))
         if made is None:
@@ -42,7 +42,7 @@ class Hierarchy:
             made = self._views[of, level] = [self._line(below, standing, level) for below, standing in found]
         return made
 
-    def _line(self, below: Address, standing: Sequence[Address], level: int) -> Line:
+    def _line(self, below: Address, standing: Sequence[Address], level: int) -> ViewLine:
         members = [self.peers[each] for each in self.addresses if branch(each, level - 1) == below]
         return self.line([self.peers[each] for each in standing], members)
 
@@ -50,12 +50,12 @@ class Hierarchy:
 class StaticViews:
     """One participant's views."""
 
-    def __init__(self, hierarchy: Hierarchy, me: Peer) -> None:
+    def __init__(self, hierarchy: FixedHierarchy, me: Peer) -> None:
         self.hierarchy = hierarchy
         self.address = hierarchy.addresses[me]
         self.levels = len(self.address)
 
-    def lines(self, level: int) -> Sequence[Line]:
+    def lines(self, level: int) -> Sequence[ViewLine]:
         return self.hierarchy.lines(branch(self.address, level), level)
 
     def ready(self) -> bool:

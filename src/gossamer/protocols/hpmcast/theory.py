@@ -26,12 +26,12 @@ SMALL = 300
 def reach(size: float, fanout: float, arriving: float = 1.0) -> float:
     """p (1): the chance that a participant hears of an event from one that has it, in a round. Filtering by the sender
     leaves it as it is, since F are picked first, out of all."""
-    return min(1.0, fanout / (size - 1) * arriving) if size > 1 else 0.0
+    return min(1.0, fanout / (size - 1)) * arriving if size > 1 else 0.0
 
 
 def reach_paper(audience: float, fanout: float, arriving: float = 1.0) -> float:
     """p (6), of np₁ participants and a fanout of Fp₁: larger than (1), by 1 in np₁."""
-    return min(1.0, fanout / (audience - 1) * arriving) if audience > 1 else 0.0
+    return min(1.0, fanout / (audience - 1)) * arriving if audience > 1 else 0.0
 
 
 def matrix(total: int, chance: float, outside: int = 0) -> Any:

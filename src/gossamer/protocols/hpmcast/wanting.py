@@ -18,16 +18,15 @@ KNOWN_MAX = 4096
 "Interests that are read only once, however many rows have them."
 
 
-class Wanted:
+class WantedPatterns:
     """Patterns by their topics. A value: nobody changes it."""
 
     def __init__(self, interest: Interest) -> None:
         self.interest = interest
-        self.filters: dict[Topic, tuple[Filter | None, ...]] = {}
+        self.filters: dict[Topic, list[Filter | None]] = {}
         "None: everything of the topic."
-        for pattern in interest:
-            read = _filter(pattern.where) if pattern.where else None
-            self.filters[pattern.topic] = (*self.filters.get(pattern.topic, ()), read)
+        for pattern, each in read(interest).items():
+            self.filters.setdefault(pattern.topic, []).append(each)
 
     def matches(self, topic: Topic, attributes: Mapping[str, Attribute], hierarchy: Hierarchy) -> bool:
         """Whether an event of this topic with these attributes is wanted."""
@@ -49,18 +48,23 @@ class Wanted:
             for wide in self.filters.get(above, ())
         )
 
-    def includes(self, other: "Wanted", hierarchy: Hierarchy) -> bool:
+    def includes(self, other: "WantedPatterns", hierarchy: Hierarchy) -> bool:
         """Whether everything another wants is wanted here too."""
         return all(self.covers(topic, narrow, hierarchy) for topic, asked in other.filters.items() for narrow in asked)
 
 
 @lru_cache(KNOWN_MAX)
-def wanted(interest: Interest) -> Wanted | None:
+def wanted(interest: Interest) -> WantedPatterns | None:
     """None: a filter in it cannot be read."""
     try:
-        return Wanted(interest)
+        return WantedPatterns(interest)
     except GossamerError:
         return None
+
+
+def read(interest: Interest) -> "dict[Pattern, Filter | None]":
+    """What each pattern asks of attributes."""
+    return {pattern: _filter(pattern.where) if pattern.where else None for pattern in interest}
 
 
 def _filter(where: str) -> "Filter":

@@ -3,7 +3,7 @@
 from gossamer.core.ids import Peer
 from gossamer.parts.liveness import Unanswered
 from gossamer.protocols.hpmcast.addresses import Address
-from gossamer.protocols.hpmcast.tables import Tables
+from gossamer.protocols.hpmcast.tables import ViewTables
 
 HEARSAY = 4
 """A neighbour is asked after so many times `suspect_us` at the latest, whatever others say they heard of it; in a group
@@ -15,10 +15,10 @@ LOST_MAX = 256
 "Neighbours given up that are remembered, so that old news does not bring them back."
 
 
-class Watch:
+class NeighbourWatch:
     """One participant's."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: ViewTables) -> None:
         self.tables = tables
         self.unanswered = Unanswered()
         self.touched_us = 0

@@ -8,10 +8,12 @@ from msgspec import Struct
 
 from gossamer.core.draws import JOIN, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
-from gossamer.parts.wants import NOTHING, Wants
-from gossamer.protocols.interests.messages import AGE_MS_MAX, ASKED_MAX, Ask, Entry, Mark, Tell
+from gossamer.parts.own_wants import OwnWants
+from gossamer.parts.wants import Wants
+from gossamer.protocols.interests.messages import AGE_MS_MAX, ASKED_MAX, AskWants, Entry, Mark, TellWants
 from gossamer.protocols.interests.view import View
 
 READ_PER_S, READ_BURST = 200_000, 2_000_000
@@ -36,12 +38,12 @@ _read_once = lru_cache(READ_MAX)(Wants.read)
 class Entries(Layer):
     """This node's own entry, and those of the view."""
 
-    def __init__(self, node: Stack, view: View) -> None:
+    def __init__(self, node: Stack, view: View, own: OwnWants, learned: Callable[[Peer], None]) -> None:
         self.view = view
-        self.mine = NOTHING
-        self.incarnation = self.version = 0
-        self.learned: Callable[[Peer], None] = lambda peer: None
+        self.own = own
+        self.learned = learned
         "Called when there is news of a node, this one included: others know of a later life of it, which it outlived."
+        self.incarnation = self.version = 0
         self.asked: dict[Peer, dict[Peer, int]] = {}
         "Nodes asked about, and until when each who was asked may answer."
         self.count = 0
@@ -50,7 +52,7 @@ class Entries(Layer):
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {Ask: self.on_ask, Tell: self.on_tell}
+        return {AskWants: self.on_ask, TellWants: self.on_tell}
 
     @property
     def stamp(self) -> tuple[int, int]:
@@ -78,7 +80,7 @@ class Entries(Layer):
         if wanted := wanted[: max(0, room)]:
             for who in wanted:
                 self.asked.setdefault(who, {})[peer] = now_us + ASKED_AGAIN_US
-            self.out.send([peer], Ask(tuple(wanted)))
+            self.out.send([peer], AskWants(tuple(wanted)))
 
     def close(self, now_us: int) -> None:
         """Forgets questions that were not answered in time."""
@@ -99,7 +101,7 @@ class Entries(Layer):
             return mark.stamp > self.stamp  # of a former life, whose clock was ahead
         return self.view.is_news(mark, self.node.now_us)
 
-    def on_tell(self, peer: Peer, tell: Tell) -> None:
+    def on_tell(self, peer: Peer, tell: TellWants) -> None:
         for entry in tell.entries:
             who = entry.mark.peer
             if who not in self.asked or not self.is_news(entry.mark):
@@ -127,7 +129,7 @@ class Entries(Layer):
 
     # -- telling ------------------------------------------------------------------------------------------------
 
-    def on_ask(self, peer: Peer, ask: Ask) -> None:
+    def on_ask(self, peer: Peer, ask: AskWants) -> None:
         entries, size = [], 0
         for each in dict.fromkeys(ask.peers):
             entry = self.entry(each)
@@ -140,15 +142,15 @@ class Entries(Layer):
             entries.append(entry)
             size += cost
             if size > TELL_BYTES:
-                self.out.send([peer], Tell(tuple(entries)))
+                self.out.send([peer], TellWants(tuple(entries)))
                 entries, size = [], 0
         if entries:
-            self.out.send([peer], Tell(tuple(entries)))
+            self.out.send([peer], TellWants(tuple(entries)))
 
     def entry(self, peer: Peer) -> Entry | None:
         """A node's entry with its age by now."""
         if peer == self.node.me:
-            return Entry(self.mark(peer), self.mine.packed)
+            return Entry(self.mark(peer), self.own.now().packed)
         known = self.view.known.get(peer)
         return None if known is None else Entry(self.mark(peer), known.entry.wants, known.entry.seal)
 

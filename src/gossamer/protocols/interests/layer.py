@@ -11,12 +11,15 @@ from msgspec import Struct
 
 from gossamer.core.draws import JOIN, TICK, chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.interest import Change
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
-from gossamer.parts.wants import Spell, Wants
+from gossamer.parts.own_wants import OwnWants
+from gossamer.parts.wants import WANTS_BYTES_MAX, Wants
 from gossamer.protocols.interests.entries import Entries
-from gossamer.protocols.interests.messages import Digest, Gone, Mark
+from gossamer.protocols.interests.messages import Gone, Mark, NodesDigest
 from gossamer.protocols.interests.params import Params
 from gossamer.protocols.interests.ring import position_of_topic
 from gossamer.protocols.interests.view import REMEMBERED, View
@@ -43,12 +46,11 @@ class Turn(Struct, frozen=True):
 class Interests(Layer):
     """What others want, as far as this node knows; see `core.roles.InterestView`."""
 
-    def __init__(self, node: Stack, params: Params, spell: Spell | None = None) -> None:
+    def __init__(self, node: Stack, params: Params, own: OwnWants | None = None) -> None:
         self.params = params
-        self.spell: Spell = spell or (lambda topic: topic)
+        self.own = own or OwnWants(node.hierarchy)
         self.view = View(node.me, params.view_max, params.leaves)
-        self.told = Entries(node, self.view)
-        self.told.learned = self.learned
+        self.told = Entries(node, self.view, self.own, self.learned)
         self.seeds: dict[Peer, None] = {}
         "Peers this node began with."
         self.fresh: dict[Peer, int] = {}
@@ -59,10 +61,11 @@ class Interests(Layer):
         self.begun = False
         self.digests = Buckets(DIGESTS_PER_S, DIGESTS_BURST)
         super().__init__(node)
+        self.within = (self.told,)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
-            Digest: self.on_digest,
+            NodesDigest: self.on_digest,
             Gone: self.on_gone,
             Turn: self.on_turn,
         }
@@ -86,7 +89,7 @@ class Interests(Layer):
 
     @property
     def mine(self) -> Wants:
-        return self.told.mine
+        return self.own.now()
 
     # -- life ---------------------------------------------------------------------------------------------------
 
@@ -100,15 +103,22 @@ class Interests(Layer):
         if not self.begun:
             self.begun = True
             self.told.incarnation = self.node.now_us
-            self.interest_changed()
         self.hurry()
 
-    def interest_changed(self) -> None:
-        wants = Wants.of(self.node.interest.mine(), self.node.hierarchy, self.spell)
-        if self.begun and wants != self.mine:
+    def refuses(self, topics: Sequence[Topic]) -> str | None:
+        if self.own.has_room(topics):
+            return None
+        return (
+            f"{len(self.own) + len(topics):,} topics are more than this node can tell others about, which takes more "
+            f"than {WANTS_BYTES_MAX:,} bytes: subscribe to topics that include several of them, or use another node"
+        )
+
+    def interest_changed(self, change: Change) -> None:
+        """What this node wants is told when somebody asks: many changes together cost no more than one."""
+        self.own.take(change)
+        if self.begun and (change.joined or change.left):
             self.told.version += 1
             self.hurry()
-        self.told.mine = wants
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         """For all topics at once. A view that is to be smaller shrinks as its nodes are forgotten. What this node wants
@@ -159,7 +169,7 @@ class Interests(Layer):
         for peer in peers:
             if peer in self.view.known:
                 self.view.unanswered.asked([peer])
-            self.out.send([peer], Digest(self.marks_for(peer), answer=True))
+            self.out.send([peer], NodesDigest(self.marks_for(peer), answer=True))
 
     def partners(self) -> list[Peer]:
         """Whom to tell this time: a leaf, whoever was not heard of for longest, some others, now and then somebody from
@@ -192,7 +202,7 @@ class Interests(Layer):
                 del self.fresh[peer]
         return peers
 
-    def on_digest(self, peer: Peer, digest: Digest) -> None:
+    def on_digest(self, peer: Peer, digest: NodesDigest) -> None:
         if not self.digests.take(peer, self.node.now_us):
             self.out.note("reject", peer=peer, detail="too many requests")
             return
@@ -200,7 +210,7 @@ class Interests(Layer):
         self.view.heard(peer, self.node.now_us)
         self.told.ask(peer, digest.marks, self.params.forget_us, self.params.renewed)
         if digest.answer:
-            self.out.send([peer], Digest(self.marks_for(peer), answer=False))
+            self.out.send([peer], NodesDigest(self.marks_for(peer), answer=False))
 
     def learned(self, peer: Peer) -> None:
         """There is news of a node: it is told before anything else, and at once if it is of ourselves or the first."""

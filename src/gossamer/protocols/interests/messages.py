@@ -9,6 +9,7 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from gossamer.core.ids import Count, Peer
+from gossamer.core.messages import Said
 from gossamer.parts.wants import Packed
 
 MARKS_MAX = 128
@@ -46,31 +47,34 @@ class Entry(Struct, frozen=True, array_like=True):
     "The node's signature; set and checked outside of machines."
 
 
-class Digest(Struct, frozen=True, tag="interests.digest"):
+class NodesDigest(Said, frozen=True, tag="interests.digest"):
     """I know of these; ask me about those you do not know, or know less of. The first is its sender."""
 
     marks: Annotated[tuple[Mark, ...], Meta(max_length=MARKS_MAX)]
     answer: bool
     "Whether the receiver shall answer with what it knows."
 
+    def names(self) -> tuple[Peer, ...]:
+        return tuple(mark.peer for mark in self.marks)
 
-class Ask(Struct, frozen=True, tag="interests.ask"):
+
+class AskWants(Said, frozen=True, tag="interests.ask"):
     """What do these want?"""
 
     peers: Annotated[tuple[Peer, ...], Meta(max_length=ASKED_MAX)]
 
 
-class Tell(Struct, frozen=True, tag="interests.tell"):
+class TellWants(Said, frozen=True, tag="interests.tell"):
     """This is what they want."""
 
     entries: Annotated[tuple[Entry, ...], Meta(max_length=ASKED_MAX)]
 
+    def names(self) -> tuple[Peer, ...]:
+        return tuple(entry.mark.peer for entry in self.entries)
 
-class Gone(Struct, frozen=True, tag="interests.gone"):
+
+class Gone(Said, frozen=True, tag="interests.gone"):
     """I leave."""
 
 
-Message: TypeAlias = Digest | Ask | Tell | Gone
-
-MEMBERS_ONLY: tuple[type[Struct], ...] = ()
-"Everybody helps to pass on what others want, whatever it may read: topics stand in it as words."
+Message: TypeAlias = NodesDigest | AskWants | TellWants | Gone

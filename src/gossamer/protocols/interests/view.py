@@ -12,15 +12,17 @@ from gossamer.core.draws import distinct
 from gossamer.core.ids import Peer
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.owners import crowd, surplus
-from gossamer.parts.wants import Wants
+from gossamer.parts.wants import NOTHING, Wants
 from gossamer.protocols.interests.messages import Entry, Mark
 from gossamer.protocols.interests.ring import Ring
 
 REMEMBERED = 256
 "Nodes given up that are remembered, so that old news does not bring them back; and nodes to begin with."
+WORDS_MAX = 1 << 20
+"Words in what all nodes of a view want together; those that want most are forgotten first."
 
 
-class Known(Struct):
+class KnownNode(Struct):
     """What is known of a node."""
 
     entry: Entry
@@ -33,8 +35,10 @@ class View:
 
     def __init__(self, me: Peer, most: int, leaves: int) -> None:
         self.me, self.most, self.leaves = me, most, leaves
-        self.known: dict[Peer, Known] = {}
+        self.known: dict[Peer, KnownNode] = {}
         self.wants: dict[Peer, Wants] = {}
+        self.words = 0
+        "In these."
         self.shown: Mapping[Peer, Wants] = MappingProxyType(self.wants)
         self.ring = Ring()
         self.lost: dict[Peer, int] = {}
@@ -85,10 +89,22 @@ class View:
             self.ring.add(peer)
             self._around = None
             self.lost.pop(peer, None)
-        self.known[peer] = Known(entry, heard_us)
-        if self.wants.get(peer) != wants:
+        self.known[peer] = KnownNode(entry, heard_us)
+        before = self.wants.get(peer, NOTHING)
+        if peer not in self.wants or before != wants:
+            self.words += wants.weight - before.weight
             self.wants[peer] = wants
             self.changes += 1
+            self.lighten()
+
+    def lighten(self) -> None:
+        """Forgets whoever wants most, though no leaf, until all together is not too much."""
+        while self.words > WORDS_MAX:
+            leaves = self.around()
+            others = [peer for peer in self.known if peer not in leaves]
+            if not others:
+                return
+            self.drop(max(others, key=lambda peer: (self.wants[peer].weight, peer)))
 
     def make_room(self, newcomer: Peer, owners: Mapping[Peer, int], key: int) -> None:
         leaves = self.around()
@@ -100,7 +116,7 @@ class View:
 
     def drop(self, peer: Peer) -> None:
         if self.known.pop(peer, None) is not None:
-            del self.wants[peer]
+            self.words -= self.wants.pop(peer).weight
             self.ring.remove(peer)
             self._around = None
             self.unanswered.heard(peer)

@@ -7,17 +7,15 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.cache import Cache, Drawn, OthersFirst, Queue, Tags
+from gossamer.parts.cache import TAG_BYTES, Cache, Drawn, OthersFirst, Queue, Tags
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.params import Params
 
-STORED_TAGS = 8
-"Patterns by which an event in the store can be asked for."
 STORED = 10
 "So many times as many events are known to be in the store as are in the cache."
 BYTES_MAX = 32 << 20
-"Payloads in the cache: where events are large, fewer of them."
+"Of the cache: payloads, and what finds events by their tags. The same again of what is known to be in the store."
 
 
 class Held:
@@ -27,7 +25,10 @@ class Held:
 
     def __init__(self, carried: Carried, came_us: int) -> None:
         self.carried, self.came_us = carried, came_us
-        self.size = len(carried.event.payload) + sum([len(event.payload) for event in carried.more])
+        event = carried.event
+        self.size = len(event.payload) + TAG_BYTES * len(event.tags)
+        for event in carried.more:
+            self.size += len(event.payload) + TAG_BYTES * len(event.tags)
 
     def __len__(self) -> int:
         return 1 + len(self.carried.more)
@@ -39,10 +40,11 @@ class Held:
 class Stored:
     """What is still known of events that left for the store: id, tags, topic and size of each."""
 
-    __slots__ = ("events",)
+    __slots__ = ("events", "size")
 
     def __init__(self, events: Sequence[Event]) -> None:
-        self.events = [(each.id, each.tags[:STORED_TAGS], each.topic, len(each.payload)) for each in events]
+        self.events = [(each.id, each.tags, each.topic, len(each.payload)) for each in events]
+        self.size = TAG_BYTES * sum([len(each.tags) for each in events])
 
     def __len__(self) -> int:
         return len(self.events)
@@ -56,26 +58,17 @@ class Holding:
 
     def __init__(self, node: Stack, params: Params) -> None:
         self.node = node
-        self.cache: Cache[Held] = Cache(params.cache, queue(node, params))
-        self.size = 0
-        self.stored: Cache[Stored] | None = Cache(STORED * params.cache) if params.store else None
+        self.cache: Cache[Held] = Cache(params.cache, BYTES_MAX, queue(node, params))
+        self.stored: Cache[Stored] | None = Cache(STORED * params.cache, BYTES_MAX) if params.store else None
 
     def keep(self, carried: Carried, ours: bool) -> None:
         if carried.more and self.cache.queue is not None:
             for one in carried.each():
                 self.keep(one, ours)
             return
-        held = Held(carried, self.node.now_us)
-        self.size += held.size
-        for gone in self.cache.put(held, ours):
-            self._leave(gone)
-        while self.size > BYTES_MAX and len(self.cache) > len(held):
-            self._leave(self.cache.drop())
-
-    def _leave(self, gone: Held) -> None:
-        self.size -= gone.size
-        if self.stored is not None:
-            self.stored.put(Stored(gone.carried.events))
+        for gone in self.cache.put(Held(carried, self.node.now_us), ours):
+            if self.stored is not None:
+                self.stored.put(Stored(gone.carried.events))
 
     def get(self, event_id: EventId) -> Carried | None:
         held = self.cache.get(event_id)

@@ -1,12 +1,13 @@
 """What recovering nodes say to each other. Patterns travel whole, so that grants can be checked by their topic."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
 from msgspec import Meta, Struct
 
-from gossamer.core.events import Carried
 from gossamer.core.ids import Count, EventId, Peer
+from gossamer.core.messages import Carrier, Claim, Reader, Said
 from gossamer.core.patterns import Pattern
+from gossamer.core.topics import Topic
 
 DIGEST_MAX = 500
 "Events named in one message."
@@ -31,7 +32,7 @@ class Asked(Struct, frozen=True, array_like=True, gc=False):
     sequence: Count
 
 
-class Digest(Struct, frozen=True, tag="recovery.digest"):
+class Digest(Said, frozen=True, tag="recovery.digest"):
     """Push: I have these events of this pattern. `initiator` is whom to ask for them, whoever passes the digest on."""
 
     pattern: Pattern
@@ -41,15 +42,31 @@ class Digest(Struct, frozen=True, tag="recovery.digest"):
     ages_us: Annotated[tuple[Count, ...], Meta(max_length=DIGEST_MAX)] = ()
     "How long each has been here: whoever subscribed since then did not ask for it."
 
+    def names(self) -> tuple[Peer, ...]:
+        return (self.initiator,)
 
-class Want(Struct, frozen=True, tag="recovery.want"):
-    """The answer to a digest: send me these."""
 
+class Listed(Said, frozen=True, tag="recovery.listed"):
+    """I have these events of this topic, and somebody on your side wants them: ask for those you lack."""
+
+    topic: Topic
+    ids: Ids
+    ages_us: Annotated[tuple[Count, ...], Meta(max_length=DIGEST_MAX)] = ()
+    "How long each has been here: whoever subscribed since then did not ask for it."
+
+
+class Want(Said, frozen=True, tag="recovery.want"):
+    """The answer to a digest or a list: send me these."""
+
+    members_only: ClassVar[bool] = True
     pattern: Pattern
     ids: Ids
 
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return ((self.pattern.topic, sender),)
 
-class Lost(Struct, frozen=True, tag="recovery.lost"):
+
+class Lost(Said, frozen=True, tag="recovery.lost"):
     """Subscriber pull: `initiator` misses these events of the pattern."""
 
     pattern: Pattern
@@ -57,8 +74,15 @@ class Lost(Struct, frozen=True, tag="recovery.lost"):
     initiator: Peer
     round: Count
 
+    def names(self) -> tuple[Peer, ...]:
+        return (self.initiator,)
 
-class Ask(Struct, frozen=True, tag="recovery.ask"):
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        """Whoever asks, and not who passes it on, is going to be sent events."""
+        return ((self.pattern.topic, self.initiator),)
+
+
+class Ask(Said, frozen=True, tag="recovery.ask"):
     """Publisher pull: `initiator` misses these events of one publisher. Walks back along the route: its last node is
     the next to hear it; where none is left, the publisher."""
 
@@ -69,14 +93,18 @@ class Ask(Struct, frozen=True, tag="recovery.ask"):
     initiator: Peer
     round: Count
 
+    def names(self) -> tuple[Peer, ...]:
+        return tuple(dict.fromkeys((self.initiator, *(self.route or (self.source,))[-1:])))
 
-class Again(Struct, frozen=True, tag="recovery.again", gc=False):
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return tuple(dict.fromkeys((each.pattern.topic, self.initiator) for each in self.wanted))
+
+
+class Again(Carrier, frozen=True, tag="recovery.again", gc=False):
     """An event for whoever missed it. It is not spread further, and says nothing of the route events take."""
 
-    carried: Carried
 
-
-class Latest(Struct, frozen=True, tag="recovery.latest"):
+class Latest(Said, frozen=True, tag="recovery.latest"):
     """Where a publisher that has nothing new stands: so many events of the pattern, the first of them `age_us` ago."""
 
     source: Peer
@@ -85,9 +113,8 @@ class Latest(Struct, frozen=True, tag="recovery.latest"):
     sequence: Count
     age_us: Count
 
+    def names(self) -> tuple[Peer, ...]:
+        return (self.source,)
 
-Message: TypeAlias = Digest | Want | Lost | Ask | Again | Latest
 
-MEMBERS_ONLY: tuple[type[Struct], ...] = (Want,)
-"""Whoever asks for events reads them: the sender of a `Want`, the initiator of `Lost` and `Ask` (these are passed on by
-nodes that need not). Digests and `Latest` may come from a publisher that does not read its topic."""
+Message: TypeAlias = Digest | Listed | Want | Lost | Ask | Again | Latest

@@ -9,7 +9,7 @@ from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.recovery import rules
-from gossamer.protocols.recovery.messages import Digest, Latest, Lost
+from gossamer.protocols.recovery.messages import Ask, Digest, Latest, Lost
 from gossamer.protocols.recovery.params import Params
 
 
@@ -34,6 +34,13 @@ class Passing:
         if self.ground.tree:
             key = self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
             self.node.out.send(self._neighbours(message.pattern, via, key, must), message)
+
+    def back(self, ask: Ask) -> None:
+        """Sends a request to the next node on its way to the publisher."""
+        *rest, following = ask.route or (ask.source,)
+        if following != self.node.me:
+            asked = Ask(ask.source, ask.incarnation, ask.wanted, tuple(rest), ask.initiator, ask.round)
+            self.node.out.send([following], asked)
 
     def latest(self, message: Latest, via: Peer) -> None:
         """Tells where a publisher stands: everybody on a tree, a few where links make cycles."""

@@ -64,6 +64,12 @@ def mandatory(key: Any, count: Any) -> Any:
     return upper_pick(draw(key, MANDATORY_INDEX), count)
 
 
+def expects_all(age_ms: Any, published_us: Any, since_us: Any) -> Any:
+    """Whether somebody who subscribed at that time should have a publisher's count from 1 on: it began later, says the
+    first event heard of it, which was published then."""
+    return (age_ms > 0) & (published_us - 1000 * age_ms >= since_us)
+
+
 def first_lost(highest: int, sequence: int) -> int:
     """The first event that counts as lost when `sequence` is heard of after `highest`; the last is the one before."""
     return max(highest + 1, sequence - GAP_MAX)

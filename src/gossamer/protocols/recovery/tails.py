@@ -10,16 +10,18 @@ from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
+from gossamer.core.machine import SECOND_US
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.bucket import Buckets
+from gossamer.parts.bucket import Bucket, Buckets
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import Latest
 from gossamer.protocols.recovery.noticing import Noticing
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
+from gossamer.protocols.recovery.streams import Streams
 
 TAILS_MAX = 10_000
 "Patterns of which our own publications are followed."
@@ -38,85 +40,126 @@ class Idle(Struct, frozen=True):
     """Timer: see whether anything of this pattern was published lately."""
 
     signature: int
+    due_us: int
+
+
+class Say(Struct, frozen=True):
+    """Timer: go on saying where our streams stand."""
 
 
 class Tail:
     """Where our own publications of one pattern stand."""
 
-    __slots__ = ("incarnation", "last_us", "pattern", "repeats", "sequence", "since_us", "waits")
+    __slots__ = ("due_us", "incarnation", "last_us", "pattern", "repeats", "sequence", "since_us")
 
     def __init__(self, pattern: Pattern, incarnation: int, since_us: int) -> None:
         self.pattern, self.incarnation, self.since_us = pattern, incarnation, since_us
         self.sequence = self.last_us = self.repeats = 0
-        self.waits = False
-        "Whether a timer is set."
+        self.due_us: int | None = None
+        "When its timer goes off, if one is set."
 
 
 class Tails:
     """Both sides: what we tell of ourselves, what we hear of others."""
 
     def __init__(
-        self, node: Stack, ground: Ground, noticing: Noticing, passing: Passing, params: Callable[[Topic], Params]
+        self,
+        node: Stack,
+        ground: Ground,
+        streams: Streams,
+        noticing: Noticing,
+        passing: Passing,
+        params: Callable[[Topic], Params],
     ) -> None:
-        self.node, self.ground, self.noticing, self.passing, self.params = node, ground, noticing, passing, params
+        self.node, self.ground, self.params = node, ground, params
+        self.streams, self.noticing, self.passing = streams, noticing, passing
         self.own: dict[int, Tail] = {}
         self.untold: dict[int, None] = {}
         "Patterns of ours that nobody is told of."
         self.heard = Buckets(LATEST_PER_S, 2 * LATEST_PER_S)
+        self.ready: dict[int, None] = {}
+        "Those of our own whose turn it is: an event of many patterns ends as many streams at once."
+        self.pace = Bucket(LATEST_PER_S, LATEST_PER_S, node.now_us)
+        self.saying = False
+        "Whether a timer is set for those that are left."
         self.claimed = Buckets(CLAIMED_PER_S, CLAIMED_BURST)
 
     # -- of ourselves -----------------------------------------------------------------------------------------
 
     def published(self, event: Event) -> None:
+        matching: dict[int, Pattern] | None = None
         for tag in event.tags:
             if tag.pattern in self.untold:
                 continue
             tail = self.own.get(tag.pattern)
             if tail is None or tail.incarnation != event.id.incarnation:
-                tail = self._open(event, tag.pattern)
+                if matching is None:
+                    matching = {each.signature: each for each in self.ground.patterns(event.topic, event.attributes)}
+                tail = self._open(tag.pattern, matching.get(tag.pattern), event.id.incarnation)
             if tail is not None:
                 tail.sequence, tail.last_us, tail.repeats = tag.sequence, self.node.now_us, 0
-                if not tail.waits:
-                    self._wait(tag.pattern, tail, rules.tail_wait_us(self.params(tail.pattern.topic).tail_after_us, 0))
+                if tail.due_us is None:
+                    self.ready.pop(tag.pattern, None)
+                    self._go_on(tail)
 
-    def _open(self, event: Event, signature: int) -> Tail | None:
-        matching = self.ground.patterns(event.topic, event.attributes)
-        pattern = next((pattern for pattern in matching if pattern.signature == signature), None)
+    def _open(self, signature: int, pattern: Pattern | None, incarnation: int) -> Tail | None:
         if pattern is None or not self.params(pattern.topic).tail_after_us:
             self.untold[signature] = None
             if len(self.untold) > TAILS_MAX:
                 self.untold.clear()
             return None
         self.own.pop(signature, None)
-        tail = self.own[signature] = Tail(pattern, event.id.incarnation, self.node.now_us)
+        tail = self.own[signature] = Tail(pattern, incarnation, self.node.now_us)
         if len(self.own) > TAILS_MAX:
             del self.own[next(iter(self.own))]
         return tail
 
     def tuned(self) -> None:
+        """Parameters changed: what was not told may be from now on."""
         self.untold.clear()
+        self.ready.clear()
+        for tail in self.own.values():
+            if tail.due_us is None:
+                self._go_on(tail)
 
-    def _wait(self, signature: int, tail: Tail, after_us: int) -> None:
-        tail.waits = True
-        self.node.out.timer(max(1, after_us), Idle(signature))
+    def _go_on(self, tail: Tail) -> None:
+        """Sets the timer of a tail that has none, if there is anything left to say."""
+        after_us = self.params(tail.pattern.topic).tail_after_us
+        if after_us and tail.repeats < rules.TAIL_REPEATS:
+            wait_us = max(1, tail.last_us + rules.tail_wait_us(after_us, tail.repeats) - self.node.now_us)
+            tail.due_us = self.node.now_us + wait_us
+            self.node.out.timer(wait_us, Idle(tail.pattern.signature, tail.due_us))
 
     def on_idle(self, timer: Idle) -> None:
         tail = self.own.get(timer.signature)
-        after_us = 0 if tail is None else self.params(tail.pattern.topic).tail_after_us
-        if tail is None or not after_us:
+        if tail is None or tail.due_us != timer.due_us:
             return
-        tail.waits = False
-        early_us = tail.last_us + rules.tail_wait_us(after_us, tail.repeats) - self.node.now_us
-        if early_us > 0:
-            self._wait(timer.signature, tail, early_us)
-            return
+        tail.due_us = None
+        after_us, now_us = self.params(tail.pattern.topic).tail_after_us, self.node.now_us
+        if after_us and now_us >= tail.last_us + rules.tail_wait_us(after_us, tail.repeats):
+            self.ready[timer.signature] = None
+            self._say()
+        else:
+            self._go_on(tail)
+
+    def on_say(self, timer: Say) -> None:
+        self.saying = False
+        self._say()
+
+    def _say(self) -> None:
+        """Those whose turn it is, first come first served, no faster than others listen."""
         now_us = self.node.now_us
-        said = Latest(self.node.me, tail.incarnation, tail.pattern, tail.sequence, now_us - tail.since_us)
-        self.passing.latest(said, via=self.node.me)
-        tail.repeats += 1
-        tail.last_us = now_us
-        if tail.repeats < rules.TAIL_REPEATS:
-            self._wait(timer.signature, tail, rules.tail_wait_us(after_us, tail.repeats))
+        while self.ready and self.pace.take(now_us):
+            tail = self.own.get(signature := next(iter(self.ready)))
+            del self.ready[signature]
+            if tail is not None:
+                said = Latest(self.node.me, tail.incarnation, tail.pattern, tail.sequence, now_us - tail.since_us)
+                self.passing.latest(said, via=self.node.me)
+                tail.repeats, tail.last_us = tail.repeats + 1, now_us
+                self._go_on(tail)
+        if self.ready and not self.saying:
+            self.saying = True
+            self.node.out.timer(SECOND_US // 10, Say())
 
     # -- of others --------------------------------------------------------------------------------------------
 
@@ -129,15 +172,15 @@ class Tails:
     def _behind(self, peer: Peer, latest: Latest) -> bool:
         """Whether this shows that something is missing here."""
         signature = latest.pattern.signature
-        since_us = self.noticing.since_us.get(signature)
+        since_us = self.streams.since_us.get(signature)
         if since_us is None or not self.ground.wants(latest.pattern):
             return False
         who = (latest.source, latest.incarnation)
-        source = self.noticing.sources.get(who)
+        source = self.streams.sources.get(who)
         if peer == latest.source:
             if source is None and not self.claimed.take(peer, self.node.now_us, NEW_LIFE):
                 return False
-            source = source or self.noticing.meet(*who)
+            source = self.streams.source(*who)
             younger = self.node.now_us - latest.age_us > since_us
             last = source.highest.setdefault(signature, 0 if younger else latest.sequence)
             places = min(latest.sequence - max(last, source.claimed.get(signature, 0)), rules.GAP_MAX)

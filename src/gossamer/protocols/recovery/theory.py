@@ -4,9 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from gossamer.protocols.recovery.setting import EpidemicSetting
-from gossamer.protocols.recovery.topology import Edge, edges, neighbours
-from gossamer.protocols.recovery.workload import workload
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.topology import Edge, edges, neighbours
+from gossamer.protocols.recovery.experiment.workload import workload
 
 
 def distances(links: list[Edge], dispatchers: int) -> Any:

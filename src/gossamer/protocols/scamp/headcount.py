@@ -1,13 +1,14 @@
 """The census of each community, gossiped among the members a membership layer knows: push and pull, one at a time."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Protocol
 
 from msgspec import Struct
 
 from gossamer.core.draws import SIZE, chance, distinct, draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.roles import Members
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.size import Census
 from gossamer.protocols.scamp.messages import Gone, Marks
@@ -15,12 +16,6 @@ from gossamer.protocols.scamp.params import Params
 
 SKEW_EPOCHS = 1000
 "How far another's clock may be ahead, in exchanges of marks."
-
-
-class Members(Protocol):
-    """The part of a membership layer this one asks."""
-
-    def about(self, topic: Topic) -> Sequence[Peer]: ...
 
 
 class Count(Struct, frozen=True):

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from gossamer.core.draws import JOIN, chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.protocols.scamp import rules
@@ -18,8 +19,11 @@ from gossamer.protocols.scamp.messages import Accept, Forward, Gone, Join, Kept
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.scamp.view import Held, View
 
-JOINS_PER_S, JOINS_BURST = 10, 100
-"Subscriptions of one peer that are heard: each may make COPIES_MAX copies."
+JOINS_PER_S, JOINS_BURST = 640, 6400
+"""Subscriptions of one peer that are heard, each counted as often as it makes copies: 10 a second in a community of
+millions, hundreds where there are a few members. So who joins thousands of small ones at once does."""
+REJOINS_PER_S, REJOINS_BURST = 10, 50
+"The same to one community, however few copies it makes: a walk comes by several times."
 FORWARDS_PER_S, FORWARDS_BURST = 100, 1000
 "Copies of one peer's subscriptions that are heard. In a small community each copy comes by several times."
 RELAYED_PER_S, RELAYED_BURST = 500, 5000
@@ -34,9 +38,9 @@ class Keeping(Layer):
     def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
         self.params = params
         self.views: dict[Topic, View] = {}
-        self.greets: list[Callable[[Peer, Topic], None]] = []
         self.count = 0
         self.joins = Buckets(JOINS_PER_S, JOINS_BURST)
+        self.rejoins = Buckets(REJOINS_PER_S, REJOINS_BURST)
         self.forwards = Buckets(FORWARDS_PER_S, FORWARDS_BURST)
         self.relayed = Buckets(RELAYED_PER_S, RELAYED_BURST)
         super().__init__(node)
@@ -70,7 +74,7 @@ class Keeping(Layer):
     def on_join(self, peer: Peer, join: Join) -> None:
         """Walks the subscription on, or acts on it as its contact."""
         view = self.member(peer, join.topic)
-        if view is None or join.who == self.node.me or not self.heard(peer, self.joins, join):
+        if view is None or join.who == self.node.me or not self.takes(peer, join, view):
             return
         around = [other for other in view.known() if other != join.who]
         if rules.steps_back(chance(self.fresh_key(JOIN), 0), join.degree, len(around)):
@@ -90,10 +94,15 @@ class Keeping(Layer):
         if not others:
             self.hold(join.topic, view, join.who, join.number, lease_us)
             return
-        copies = min(COPIES_MAX, len(others) + params.extra_copies if join.copies is None else join.copies)
+        copies = self.copies(join, view)
         told = [others[i] for i in distinct(self.fresh_key(JOIN), len(others), copies)]
         told += [self.one_of(others) for _ in range(copies - len(told))]
         self.out.send(told, Forward(join.topic, join.who, join.number, params.forwards_max, lease_us))
+
+    def copies(self, join: Join, view: View) -> int:
+        """Those a contact makes of a subscription."""
+        wished = len(view.others(join.who)) + self.params(join.topic).extra_copies
+        return min(COPIES_MAX, wished if join.copies is None else join.copies)
 
     def on_forward(self, peer: Peer, forward: Forward) -> None:
         """Keeps a copy or passes it on. One that meets an older copy of itself renews that, and is used up."""
@@ -147,16 +156,21 @@ class Keeping(Layer):
             self.out.send([peer], Gone(topic))
         return view
 
-    def heard(self, peer: Peer, allowed: Buckets, message: Join | Forward) -> bool:
+    def takes(self, peer: Peer, join: Join, view: View) -> bool:
+        if self.rejoins.take((first_hand(join.who, peer), join.topic), self.node.now_us):
+            return self.heard(peer, self.joins, join, self.copies(join, view))
+        self.out.note("reject", peer=peer, topic=join.topic, detail="too many requests")
+        return False
+
+    def heard(self, peer: Peer, allowed: Buckets, message: Join | Forward, cost: int = 1) -> bool:
         now_us = self.node.now_us
-        if self.relayed.take(peer, now_us) and allowed.take(first_hand(message.who, peer), now_us):
+        if self.relayed.take(peer, now_us) and allowed.take(first_hand(message.who, peer), now_us, max(1, cost)):
             return True
         self.out.note("reject", peer=peer, topic=message.topic, detail="too many requests")
         return False
 
     def greet(self, peer: Peer, topic: Topic) -> None:
-        for greet in self.greets:
-            greet(peer, topic)
+        self.node.tell(lambda layer: layer.greeting(peer, topic))
 
     def fresh(self) -> int:
         self.count += 1

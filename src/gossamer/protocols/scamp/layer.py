@@ -4,14 +4,15 @@ Joining, renewing a lease and coming back from isolation are one act: ask the se
 accepted. Whoever is held learns so (`Kept`, then every `Beat`), hence a node that hears no beat is in nobody's view.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import JOIN, TICK, chance, distinct, draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.roles import Contacts
+from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.scamp import rules
 from gossamer.protocols.scamp.headcount import Headcount
@@ -22,15 +23,6 @@ from gossamer.protocols.scamp.view import View
 
 GREET_EVERY = 8
 "One beat in so many is answered with a greeting too, so that news reaches members that joined before it."
-
-
-class Finder(Protocol):
-    """The part of the search this layer uses."""
-
-    knows: list[tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]]
-    found: list[Callable[[Topic, Sequence[Peer]], None]]
-
-    def ask(self, wanted: Sequence[Topic]) -> None: ...
 
 
 class Patience(Struct, frozen=True):
@@ -66,18 +58,16 @@ class Again(Struct, frozen=True):
 class Scamp(Layer):
     """The members of each community this node is in."""
 
-    def __init__(self, node: Stack, search: Finder, params: Params) -> None:
-        self.search = search
-        self.params = params
+    def __init__(self, node: Stack, contacts: Contacts, params: Callable[[], Params] | Params) -> None:
+        self.contacts = contacts
+        self.params = params if callable(params) else lambda: params
+        "What the network has; communities may be tuned otherwise."
         self.tuned_params: dict[Topic, Params] = {}
         self.keeping = Keeping(node, self.params_of)
         self.views = self.keeping.views
-        self.greets = self.keeping.greets
-        "Called when a membership message goes to a peer, so that other layers may send something along."
         super().__init__(node)
         self.headcount = Headcount(node, self, self.params_of)
-        search.knows.append((self.views.keys, self.named))
-        search.found.append(self.on_found)
+        self.within = (self.keeping, self.headcount)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
@@ -91,7 +81,7 @@ class Scamp(Layer):
         }
 
     def params_of(self, topic: Topic) -> Params:
-        return self.tuned_params.get(topic, self.params)
+        return self.tuned_params.get(topic) or self.params()
 
     # -- what other layers ask ----------------------------------------------------------------------------------
 
@@ -154,13 +144,13 @@ class Scamp(Layer):
         view.named = {}
         self.wait(topic, view, view.patience_us)
         view.number = fold(self.node.now_us, view.generation) >> 1
-        self.search.ask([topic])
+        self.contacts.ask([topic], joining=True)
 
     def wait(self, topic: Topic, view: View, patience_us: int) -> None:
         view.generation = self.keeping.fresh()
         self.out.timer(patience_us, Patience(topic, view.generation))
 
-    def on_found(self, topic: Topic, peers: Sequence[Peer]) -> None:
+    def contacts_found(self, topic: Topic, peers: Sequence[Peer]) -> None:
         """A newcomer takes the first contact named; who has company hears all answers first, the far ones too."""
         view = self.views.get(topic)
         if view is None or view.phase != "asking" or not peers:

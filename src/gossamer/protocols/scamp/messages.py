@@ -1,10 +1,11 @@
 """What SCAMP nodes say to each other. What a message says of its sender it says of `peer`: nobody speaks for others."""
 
-from typing import Annotated, TypeAlias
+from typing import Annotated, ClassVar, TypeAlias
 
-from msgspec import Meta, Struct
+from msgspec import Meta
 
 from gossamer.core.ids import Peer
+from gossamer.core.messages import Claim, OfMember, Reader, Said
 from gossamer.core.topics import Topic
 
 HOPS_MAX = 1 << 10
@@ -18,9 +19,15 @@ Lease: TypeAlias = Annotated[int, Meta(ge=0, le=LEASE_US_MAX)]
 "Bounded where they come in: whatever a peer sends, arithmetic stays exact and every loop short."
 
 
-class Join(Struct, frozen=True, tag="scamp.join"):
+def subscribed(topic: Topic, who: Peer, sender: Peer) -> tuple[Claim, ...]:
+    """A subscription is told by its subscriber, then passed on by members."""
+    return ((topic, sender),) if who == sender else ((topic, who), (topic, sender))
+
+
+class Join(Said, frozen=True, tag="scamp.join"):
     """`who` subscribes. Walks on while `walk` steps are left; the node where it ends acts as the contact."""
 
+    members_only: ClassVar[bool] = True
     topic: Topic
     who: Peer
     number: Number
@@ -31,53 +38,64 @@ class Join(Struct, frozen=True, tag="scamp.join"):
     degree: Count = 0
     "How many members the last node knows, for the next to weigh the step; 0: the step is not to be weighed."
 
+    def names(self) -> tuple[Peer, ...]:
+        return (self.who,)
 
-class Accept(Struct, frozen=True, tag="scamp.accept"):
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return subscribed(self.topic, self.who, sender)
+
+
+class Accept(OfMember, frozen=True, tag="scamp.accept"):
     """I act as the contact of your subscription of this number."""
 
-    topic: Topic
     number: Number
 
 
-class Forward(Struct, frozen=True, tag="scamp.forward"):
+class Forward(Said, frozen=True, tag="scamp.forward"):
     """A copy of a subscription, looking for a keeper."""
 
+    members_only: ClassVar[bool] = True
     topic: Topic
     who: Peer
     number: Number
     hops: Steps
     lease_us: Lease
 
+    def names(self) -> tuple[Peer, ...]:
+        return (self.who,)
 
-class Kept(Struct, frozen=True, tag="scamp.kept"):
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return subscribed(self.topic, self.who, sender)
+
+
+class Kept(OfMember, frozen=True, tag="scamp.kept"):
     """You are in my view now."""
 
-    topic: Topic
 
-
-class Gone(Struct, frozen=True, tag="scamp.gone"):
+class Gone(Said, frozen=True, tag="scamp.gone"):
     """I am not in this community (any more); hold `instead` in my place if one is named."""
 
     topic: Topic
     instead: Peer | None = None
 
+    def names(self) -> tuple[Peer, ...]:
+        return () if self.instead is None else (self.instead,)
 
-class Beat(Struct, frozen=True, tag="scamp.beat"):
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return () if self.instead is None else ((self.topic, self.instead),)
+
+
+class Beat(OfMember, frozen=True, tag="scamp.beat"):
     """You are in my view; are you there?"""
 
-    topic: Topic
 
-
-class Here(Struct, frozen=True, tag="scamp.here"):
+class Here(OfMember, frozen=True, tag="scamp.here"):
     """I am."""
 
-    topic: Topic
 
-
-class Marks(Struct, frozen=True, tag="scamp.marks"):
+class Marks(OfMember, frozen=True, tag="scamp.marks"):
     """The count of the community, as far as I know it."""
 
-    topic: Topic
     epoch: Number
     packed: Annotated[bytes, Meta(max_length=MARKS_BYTES_MAX)]
     last: Count | None
@@ -86,6 +104,3 @@ class Marks(Struct, frozen=True, tag="scamp.marks"):
 
 
 Message: TypeAlias = Join | Accept | Forward | Kept | Gone | Beat | Here | Marks
-
-MEMBERS_ONLY: tuple[type[Struct], ...] = (Join, Accept, Forward, Kept, Beat, Here, Marks)
-"""Only a member says these, or who is about to be one. `Gone` is said by those who are none."""

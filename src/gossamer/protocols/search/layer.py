@@ -4,16 +4,18 @@ Invariant: a node handles each request once, whether or not it is interested in 
 most neighbours + … + neighbours ** ttl messages.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core.draws import SEARCH, distinct, fold
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.stack import Handler, Layer, Stack
-from gossamer.core.topics import Topic, remember
-from gossamer.parts.bucket import Buckets, first_hand
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.machine import SECOND_US
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
+from gossamer.parts.bucket import Bucket, Buckets, first_hand
 from gossamer.parts.seen import Seen
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
@@ -24,16 +26,25 @@ REQUESTS_PER_S, REQUESTS_BURST = 10, 100
 second. A node that joins fifty communities at once stays within the burst."""
 RELAYED_PER_S, RELAYED_BURST = 100, 500
 "The same by sender, whatever origins it names: those of others it relays, or made up."
-SOUGHT_MAX = 1000
+SPELLED_MAX = 100_000
+"Topics whose spelling is remembered: this node's own, and those above them."
+SOUGHT_MAX = 20_000
 "Topics asked for whose spelling is remembered, to know what an answer is about."
+ASKS_PER_S, ASKS_BURST = 5, 50
+"Requests of this node's own, half of what others hear of it. What it looks for beyond waits."
+WAITING_MAX = 20_000
+"What waits to be looked for; whoever wanted what waited longest asks again."
 
 Spell: TypeAlias = Callable[[Topic], str]
-Knower: TypeAlias = tuple[Callable[[], Iterable[Topic]], Callable[[Topic], Sequence[Peer]]]
-"The topics a layer can name members of, and those members."
+
+
+class AskOn(Struct, frozen=True):
+    """Timer: more may be asked for."""
 
 
 class Search(Layer):
-    """Who can name contacts registers in `knows`; who looks for some registers in `found`.
+    """Whoever can name members of topics is asked (`Layer.named`); whom it finds, every layer is told
+    (`Layer.contacts_found`).
 
     `spell` is how topics stand in requests. Who knows a topic can spell it; who does not learns nothing from that."""
 
@@ -41,9 +52,9 @@ class Search(Layer):
         self.params = params
         self.spell = spell or (lambda topic: topic)
         self.spellings: dict[Topic, str] = {}
+        self.reading: dict[str, Topic] = {}
+        "The same, the other way round."
         self.sought: dict[str, Topic] = {}
-        self.knows: list[Knower] = []
-        self.found: list[Callable[[Topic, Sequence[Peer]], None]] = []
         self.acquaintances: dict[Peer, None] = {}
         self.seeds: dict[Peer, None] = {}
         self.lost: dict[Peer, None] = {}
@@ -53,10 +64,13 @@ class Search(Layer):
         self.by_origin = Buckets(REQUESTS_PER_S, REQUESTS_BURST)
         self.by_sender = Buckets(RELAYED_PER_S, RELAYED_BURST)
         self.asked = 0
+        self.pace = Bucket(ASKS_PER_S, ASKS_BURST, node.now_us)
+        self.waiting: dict[tuple[Topic, bool], None] = {}
+        "What is to be asked for, and whether this node is about to join it."
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {ReqContact: self.on_req_contact, AnsContact: self.on_ans_contact}
+        return {ReqContact: self.on_req_contact, AnsContact: self.on_ans_contact, AskOn: self.on_ask_on}
 
     def started(self, contacts: Sequence[Peer]) -> None:
         for peer in contacts:
@@ -98,24 +112,68 @@ class Search(Layer):
 
     def spelled(self, topic: Topic) -> str:
         known = self.spellings.get(topic)
-        return remember(self.spellings, topic, self.spell(topic)) if known is None else known
+        if known is None:
+            if len(self.spellings) >= SPELLED_MAX + len(self.node.interest.subscribed):
+                self.spellings = {mine: self.spell(mine) for mine in self.node.interest.mine()}
+                self.reading = {known: mine for mine, known in self.spellings.items()}
+            known = self.spellings[topic] = self.spell(topic)
+            self.reading[known] = topic
+        return known
+
+    def joined(self, topic: Topic) -> None:
+        self.spelled(topic)
 
     def meant(self, spelled: str) -> Topic | None:
         """The topic an answer is about, if this node ever asked for it."""
         return self.sought.get(spelled)
 
-    def ask(self, wanted: Sequence[Topic]) -> None:
-        """Sends one request for members of any of these topics."""
+    def ask(self, wanted: Sequence[Topic], joining: bool = False) -> None:
+        """One request for members of the nearest of these topics, at once unless there have been many. Else each of
+        them is asked for by itself, together with what has nothing to do with it."""
         if not wanted:
             return
+        if not self.waiting and self.pace.take(self.node.now_us):
+            self.send(wanted[:WANTED_MAX], joining)
+            return
+        if not self.waiting:
+            self.out.timer(SECOND_US // ASKS_PER_S, AskOn())
+        for topic in wanted:
+            self.waiting.setdefault((topic, joining))
+        while len(self.waiting) > WAITING_MAX:
+            del self.waiting[next(iter(self.waiting))]
+
+    def on_ask_on(self, timer: AskOn) -> None:
+        while self.waiting and self.pace.take(self.node.now_us):
+            self.send(*self.together())
+        if self.waiting:
+            self.out.timer(SECOND_US // ASKS_PER_S, timer)
+
+    def together(self) -> tuple[list[Topic], bool]:
+        """What waits longest, and what can be asked for with it: of topics above each other only members of the nearest
+        would be named."""
+        joining = next(iter(self.waiting))[1]
+        wanted: dict[Topic, None] = {}
+        above: dict[Topic, None] = {}
+        for topic, joins in self.waiting:
+            over = self.node.hierarchy.ancestors(topic)
+            if joins == joining and topic not in above and wanted.keys().isdisjoint(over):
+                wanted[topic] = None
+                above.update(dict.fromkeys(over))
+                if len(wanted) == WANTED_MAX:
+                    break
+        for topic in wanted:
+            del self.waiting[topic, joining]
+        return [*wanted], joining
+
+    def send(self, wanted: Sequence[Topic], joining: bool) -> None:
         self.asked += 1
-        names = tuple(self.spelled(topic) for topic in wanted[:WANTED_MAX])
+        names = tuple(self.spelled(topic) for topic in wanted)
         for name, topic in zip(names, wanted):
             self.sought.pop(name, None)
             self.sought[name] = topic
         while len(self.sought) > SOUGHT_MAX:
             del self.sought[next(iter(self.sought))]
-        request = ReqContact(self.node.me, fold(self.node.now_us, self.asked) >> 1, names, self.params.ttl)
+        request = ReqContact(self.node.me, fold(self.node.now_us, self.asked) >> 1, names, self.params.ttl, joining)
         self.handled.add(EventId(request.origin, 0, request.nonce))
         self.out.send(self.asked_of(request.nonce), request)
 
@@ -127,25 +185,36 @@ class Search(Layer):
         if not self.by_sender.take(peer, now_us) or not self.by_origin.take(first_hand(request.origin, peer), now_us):
             self.out.note("reject", peer=peer, detail="too many requests")
             return
-        answerable = self.answerable()
-        for name in request.wanted:
-            if name in answerable and (peers := self.contacts(answerable[name], besides=request.origin)):
-                self.out.send([request.origin], AnsContact(name, peers))
-                return
+        left = self.answer(request)
+        if request.joining:
+            self.welcome(request)
         ttl = min(request.ttl, self.params.ttl)  # whatever the asker wishes
-        if ttl > 1:
-            onward = ReqContact(request.origin, request.nonce, request.wanted, ttl - 1)
+        if ttl > 1 and left:
+            onward = ReqContact(request.origin, request.nonce, left, ttl - 1, request.joining)
             self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin)), onward)
 
-    def answerable(self) -> dict[str, Topic]:
-        """The topics this node may be able to name members of, as they are spelled."""
-        known = [*self.node.interest.mine(), *(topic for topics, _ in self.knows for topic in topics())]
-        return {self.spelled(topic): topic for topic in known}
+    def answer(self, request: ReqContact) -> tuple[str, ...]:
+        """Names members of the nearest of the wanted topics that this node knows some of, on every branch. What is left
+        to ask others for: not these, nor what includes them."""
+        hierarchy = self.node.hierarchy
+        topics = [self.reading[name] for name in request.wanted if name in self.reading]
+        known = {topic: peers for topic in topics if (peers := self.contacts(topic, besides=request.origin))}
+        done: dict[str, None] = {}
+        for topic in hierarchy.nearest(known):
+            self.out.send([request.origin], AnsContact(self.spelled(topic), known[topic]))
+            done.update(dict.fromkeys(self.spelled(each) for each in (topic, *hierarchy.ancestors(topic))))
+        return tuple(name for name in request.wanted if name not in done)
+
+    def welcome(self, request: ReqContact) -> None:
+        """Whoever is about to join a topic that this node looks for members of is one."""
+        for name in request.wanted:
+            if (topic := self.meant(name)) is not None:
+                self.node.tell(lambda layer, topic=topic: layer.newcomer(topic, request.origin))  # type: ignore[misc]
 
     def contacts(self, topic: Topic, besides: Peer) -> tuple[Peer, ...]:
         """Members of a topic this node can name, itself first if it is one."""
         mine = [self.node.me] if self.node.interest.takes_part(topic) else []
-        named = dict.fromkeys([*mine, *(peer for _, peers in self.knows for peer in peers(topic))])
+        named = dict.fromkeys([*mine, *(peer for layer in self.node.layers for peer in layer.named(topic))])
         named.pop(besides, None)
         return tuple(named)[: self.params.answers]
 
@@ -157,8 +226,8 @@ class Search(Layer):
         self.met(peer)
         for each in answer.peers:
             self.met(each)
-        for hearer in self.found:
-            hearer(topic, [each for each in answer.peers if each != self.node.me])
+        others = [each for each in answer.peers if each != self.node.me]
+        self.node.tell(lambda layer: layer.contacts_found(topic, others))
 
 
 def freshest(peers: dict[Peer, None], peer: Peer, most: int) -> None:

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from gossamer.core.draws import TICK, chance
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.wants import Wants
 from gossamer.protocols.spidercast.links import Links
@@ -90,12 +91,8 @@ class Beats(Layer):
 
     def read(self, peer: Peer, packed: bytes) -> None:
         """A neighbour wants something else. One that changes its mind too often is not read: it says so again."""
-        if not self.links.may_ask(peer):
-            return
-        wants = Wants.read(packed)
-        if wants is None:
-            self.links.reject(peer)
-        else:
+        wants = self.links.read(peer, packed)
+        if wants is not None:
             self.links.rethink(peer, wants)
 
     def hear(self, peer: Peer, task: Task, standing: Standing) -> None:

@@ -11,8 +11,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Handler, Layer
 from gossamer.core.roles import InterestView
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.parts.wants import Chain, Wants
 from gossamer.protocols.spidercast import rules
@@ -24,6 +25,8 @@ BOARDS_MAX = 256
 "Boards a node keeps for each task; the one used longest ago gives way."
 SEEKS_PER_S, SEEKS_BURST = 100, 1000
 "Requests of one peer that are heard, its own and those it passes on: a node may look for hundreds of topics at once."
+SOUGHT_MAX = 500
+"Topics that are looked for at once: half of what a peer hears, for it may pass on those of others."
 FOUND_BYTES = 16_384
 "Of wants in one answer; those of the last one named may exceed it."
 ANSWERED_PER_S, ANSWERED_BURST = 50_000, 500_000
@@ -74,8 +77,13 @@ class Homes(Layer):
         if sought:
             task.attempts = attempts + 1
             task.seek_due = rules.seek_next(task.attempts, self.links.turn)
-            for word in words(sought):
-                self.route(Seek(task.number, word, self.node.me, self.links.wants.packed))
+            for word in self.in_turn(words(sought), task.attempts):
+                self.route(Seek(task.number, word, self.node.me, self.links.wants.about(word).packed))
+
+    def in_turn(self, sought: list[int], attempts: int) -> list[int]:
+        """As many as homes hear at once; the next time, others."""
+        first = (attempts - 1) * SOUGHT_MAX % len(sought) if len(sought) > SOUGHT_MAX else 0
+        return [*sought[first:], *sought[:first]][:SOUGHT_MAX]
 
     def route(self, seek: Seek) -> None:
         hop = self.view.towards_home(seek.topic) if seek.hops < HOPS_MAX else None
@@ -122,7 +130,7 @@ class Homes(Layer):
     def others(self, seek: Seek, wants: Wants, board: dict[Peer, Wants]) -> tuple[Other, ...]:
         named = [(peer, theirs) for peer, theirs in reversed(board.items()) if theirs.touches(wants)]
         if seek.seeker != self.node.me and self.wants(seek.topic, wants):
-            named.append((self.node.me, self.links.wants))
+            named.append((self.node.me, self.links.wants.about(seek.topic)))
         found: list[Other] = []
         size = 0
         for peer, theirs in named:

@@ -11,31 +11,36 @@ from msgspec import Struct
 
 from gossamer.core.draws import CANDIDATE, DISCONNECT, REDIRECT, fold
 from gossamer.core.ids import Peer
-from gossamer.core.stack import Handler, Layer, Stack
+from gossamer.core.layer import Handler, Layer
+from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
-from gossamer.parts.wants import NOTHING, Chain, Wants
+from gossamer.parts.own_wants import OwnWants
+from gossamer.parts.wants import PART_BYTES_MAX, Chain, Wants
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Disconnect, DisconnectOk, Leave, Redirect
 from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.task import Task
 
 ASKED_PER_S, ASKED_BURST = 20, 100
-"Requests and answers of one peer that are heard: each makes this node read what somebody wants."
+"""Requests and answers of one peer that are heard: each makes this node read what somebody wants, and counts as one for
+every 16 KiB of it."""
+WORDS_FREE, WORDS_MAX = 4096, 1 << 20
+"Words in what a neighbour wants, whatever the others want; and in all of it together."
 
 
 class Links(Layer):
     """Both tasks of a node; the overlay is the union of their neighbours."""
 
-    def __init__(self, node: Stack, params: Params) -> None:
+    def __init__(self, node: Stack, params: Params, own: OwnWants, wake: Callable[[], None]) -> None:
         self.params = params
-        self.wants = NOTHING
-        "What this node wants, as others are told."
+        self.own = own
+        self.wake = wake
+        "There is something to do: called whenever a link or a hint changed."
         self.tasks = (
             Task(rules.GREEDY, params, params.greedy),
             Task(rules.RANDOM, params, 0 if params.adaptive else params.random),
         )
         self.asked = Buckets(ASKED_PER_S, ASKED_BURST)
-        self.wake: Callable[[], None] = lambda: None
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -49,6 +54,11 @@ class Links(Layer):
         }
 
     # -- what others ask ----------------------------------------------------------------------------------------
+
+    @property
+    def wants(self) -> Wants:
+        """What this node wants, as others are told."""
+        return self.own.now()
 
     def neighbours(self) -> dict[Peer, Wants]:
         """Of both tasks, with what they want."""
@@ -191,7 +201,7 @@ class Links(Layer):
     def send_on(self, task: Task, peer: Peer, wants: Wants) -> None:
         """There is no room: perhaps a neighbour has some."""
         better = task.better(peer, wants, self.key(REDIRECT, task, peer)) if self.suits(task, wants) else None
-        known = b"" if better is None else task.neighbours[better].wants.packed
+        known = b"" if better is None else task.neighbours[better].wants.for_one(wants).packed
         self.out.send([peer], Redirect(task.number, better, known))
 
     def refresh(self, task: Task, peer: Peer, wants: Wants, told: Connect | ConnectOk) -> None:
@@ -245,17 +255,27 @@ class Links(Layer):
 
     def heard(self, peer: Peer, message: Connect | ConnectOk) -> Wants | None:
         """What the sender wants, if it is to be heard."""
-        if peer == self.node.me:
+        return None if peer == self.node.me else self.read(peer, message.wants)
+
+    def read(self, peer: Peer, packed: bytes) -> Wants | None:
+        if not self.may_ask(peer, len(packed)):
             return None
-        if not self.may_ask(peer):
-            return None
-        wants = Wants.read(message.wants)
+        wants = Wants.read(packed)
         if wants is None:
             self.reject(peer)
+        elif not self.has_room(peer, wants):
+            self.out.note("reject", peer=peer, detail="wants too much")
+            return None
         return wants
 
-    def may_ask(self, peer: Peer) -> bool:
-        if self.asked.take(peer, self.node.now_us):
+    def has_room(self, peer: Peer, wants: Wants) -> bool:
+        """Whether what all neighbours want can be held beside this: a few may want very much, not all of them."""
+        others = sum(known.weight for other, known in self.neighbours().items() if other != peer)
+        return wants.weight <= WORDS_FREE or others + wants.weight <= WORDS_MAX
+
+    def may_ask(self, peer: Peer, size: int = 0) -> bool:
+        """The longer what it wants is, the fewer are heard."""
+        if self.asked.take(peer, self.node.now_us, 1 + size // PART_BYTES_MAX):
             return True
         self.out.note("reject", peer=peer, detail="too many requests")
         return False

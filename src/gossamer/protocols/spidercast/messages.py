@@ -9,7 +9,8 @@ from typing import Annotated, TypeAlias
 from msgspec import Meta, Struct
 
 from gossamer.core.ids import Count, Peer
-from gossamer.parts.wants import WORD_BYTES, Packed
+from gossamer.core.messages import Claim, Reader, Said
+from gossamer.parts.wants import WORD_BYTES, Packed, PackedPart
 
 HOPS_MAX = 64
 "Steps of a request towards a home: on the way each is nearer than the one before."
@@ -24,7 +25,7 @@ Word: TypeAlias = Annotated[int, Meta(ge=0, le=(1 << 8 * WORD_BYTES) - 1)]
 "What stands for a topic; 0 for the root."
 
 
-class Connect(Struct, frozen=True, tag="spidercast.connect"):
+class Connect(Said, frozen=True, tag="spidercast.connect"):
     """Will you be my neighbour?"""
 
     task: Number
@@ -32,8 +33,11 @@ class Connect(Struct, frozen=True, tag="spidercast.connect"):
     target: Size
     wants: Packed
 
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return tuple((topic, sender) for topic in reader.wanted(self.wants))
 
-class ConnectOk(Struct, frozen=True, tag="spidercast.connect_ok"):
+
+class ConnectOk(Said, frozen=True, tag="spidercast.connect_ok"):
     """I am."""
 
     task: Number
@@ -41,28 +45,34 @@ class ConnectOk(Struct, frozen=True, tag="spidercast.connect_ok"):
     target: Size
     wants: Packed
 
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return tuple((topic, sender) for topic in reader.wanted(self.wants))
 
-class Redirect(Struct, frozen=True, tag="spidercast.redirect"):
+
+class Redirect(Said, frozen=True, tag="spidercast.redirect"):
     """I have too many; ask this one instead, if one is named."""
 
     task: Number
     peer: Peer | None = None
-    wants: Packed = b""
+    wants: PackedPart = b""
+
+    def names(self) -> tuple[Peer, ...]:
+        return () if self.peer is None else (self.peer,)
 
 
-class Disconnect(Struct, frozen=True, tag="spidercast.disconnect"):
+class Disconnect(Said, frozen=True, tag="spidercast.disconnect"):
     """I could do without this link; could you?"""
 
     task: Number
 
 
-class DisconnectOk(Struct, frozen=True, tag="spidercast.disconnect_ok"):
+class DisconnectOk(Said, frozen=True, tag="spidercast.disconnect_ok"):
     """I could, and we are no neighbours any more."""
 
     task: Number
 
 
-class Leave(Struct, frozen=True, tag="spidercast.leave"):
+class Leave(Said, frozen=True, tag="spidercast.leave"):
     """We are no neighbours."""
 
     task: Number
@@ -77,7 +87,7 @@ class Standing(Struct, frozen=True, array_like=True, gc=False):
     "Whether the receiver is a neighbour."
 
 
-class Beat(Struct, frozen=True, tag="spidercast.beat"):
+class Beat(Said, frozen=True, tag="spidercast.beat"):
     """I am there."""
 
     greedy: Standing
@@ -87,33 +97,39 @@ class Beat(Struct, frozen=True, tag="spidercast.beat"):
     wants: Packed | None = None
     "What I want, if you may not know it."
 
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return () if self.wants is None else tuple((topic, sender) for topic in reader.wanted(self.wants))
 
-class Seek(Struct, frozen=True, tag="spidercast.seek"):
+
+class Seek(Said, frozen=True, tag="spidercast.seek"):
     """`seeker` looks for others that want a topic: to its home, step by step."""
 
     task: Number
     topic: Word
     seeker: Peer
-    wants: Packed
+    wants: PackedPart
     hops: Annotated[int, Meta(ge=0, le=HOPS_MAX)] = 0
+
+    def names(self) -> tuple[Peer, ...]:
+        return (self.seeker,)
 
 
 class Other(Struct, frozen=True, array_like=True):
     """A node, and what it wants."""
 
     peer: Peer
-    wants: Packed
+    wants: PackedPart
 
 
-class Found(Struct, frozen=True, tag="spidercast.found"):
+class Found(Said, frozen=True, tag="spidercast.found"):
     """These want it, or did when they looked for others."""
 
     task: Number
     topic: Word
     others: Annotated[tuple[Other, ...], Meta(max_length=FOUND_MAX)]
 
+    def names(self) -> tuple[Peer, ...]:
+        return tuple(other.peer for other in self.others)
+
 
 Message: TypeAlias = Connect | ConnectOk | Redirect | Disconnect | DisconnectOk | Leave | Beat | Seek | Found
-
-MEMBERS_ONLY: tuple[type[Struct], ...] = ()
-"Topics stand in these as words: whether a peer may read one is asked where events are sent to it."

@@ -9,6 +9,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
 
 Selection: TypeAlias = Literal["coverage", "similarity", "random", "ring"]
+Parting: TypeAlias = Literal["prose", "figure"]
 View: TypeAlias = Literal["full"] | int | float
 
 COVERAGE_MAX = 64
@@ -38,6 +39,10 @@ class Params(Struct, frozen=True, kw_only=True):
     "Whether nodes that know nobody for a topic ask its home, where others who looked have left their names."
     quarantine: int = 8
     "Rounds until a candidate that was asked may be asked again."
+    parting: Parting = "prose"
+    """Which neighbours can be asked to part: the paper says it in two ways. `prose`: those that have as many neighbours
+    as they need, or more (section 2.3.1: target <= degree). `figure`: only those that have more (Fig. 3, line 9, as
+    printed: degree > target). The figure's way takes far fewer messages, and leaves more links."""
     patient: bool = False
     "Whether a home that can name nobody is asked on and on, at the longest interval; otherwise a few times."
     insist: bool = False

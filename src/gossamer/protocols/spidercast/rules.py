@@ -9,6 +9,8 @@ from typing import Any
 GREEDY, RANDOM = 0, 1
 "The tasks. Each keeps neighbours of its own; the overlay is the union."
 
+BEYOND = {"prose": 0, "figure": 1}
+"Links that a neighbour must have beyond its target before it is asked to part, by either reading (`Params.parting`)."
 RANDOM_MOST = 4
 "K_r never grows further (3.3.1: it is raised while it is at most 3)."
 SEEKS = 4
@@ -46,9 +48,16 @@ def settled(degree: Any, limit: Any) -> Any:
     return min(degree, limit)
 
 
-def has_reached(degree: Any, target: Any) -> Any:
-    """Whether a neighbour could do with one link less, as far as its heartbeat tells (Fig. 3, line 9)."""
-    return degree >= target
+def can_spare(degree: Any, target: Any, beyond: Any) -> Any:
+    """Whether a neighbour could do with one link less, as far as its heartbeat tells: with so many beyond its target
+    (`BEYOND`)."""
+    return degree >= target + beyond
+
+
+def may_ask_again(degree: Any, told: Any) -> Any:
+    """Whether a neighbour that refused to part may be asked once more: its degree has risen above what it told before,
+    so it may do without a link that it needed."""
+    return degree > told
 
 
 def asks_to_part(degree: Any, limit: Any, under_without: Any) -> Any:

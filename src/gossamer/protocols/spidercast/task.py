@@ -5,12 +5,13 @@ Both tasks are this class with state of their own. Nothing here sends: `links.py
 Invariant: `cover` counts, need by need, the neighbours that cover it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from gossamer.core.draws import draw, largest
 from gossamer.core.ids import Peer
+from gossamer.parts.needs import Needs
 from gossamer.parts.wants import Chain, Wants
 from gossamer.protocols.spidercast import rules
 from gossamer.protocols.spidercast.params import Params
@@ -26,11 +27,11 @@ class Neighbour(Struct):
     "Which of our needs it covers, by position."
     since_us: int = 0
     asked: bool = False
-    "It was asked to disconnect, and nothing changed with it since: it would refuse again."
+    "It was asked to disconnect, and refused: it would again."
 
     def tells(self, degree: int, target: int) -> None:
-        if (degree, target) != (self.degree, self.target):
-            self.degree, self.target, self.asked = degree, target, False
+        self.asked = self.asked and not rules.may_ask_again(degree, self.degree)
+        self.degree, self.target = degree, target
 
 
 class Task:
@@ -42,6 +43,8 @@ class Task:
         self.coverage = coverage
         "K"
         self.needs: tuple[Chain, ...] = ()
+        self.index = Needs(())
+        "The same."
         self.cover: list[int] = []
         self.neighbours: dict[Peer, Neighbour] = {}
         self.target = 0
@@ -51,6 +54,8 @@ class Task:
         self.quarantine: dict[Peer, int] = {}
         "Whom not to ask, and until which turn."
         self.attempts = self.seek_due = 0
+        self.left_over = False
+        "K began anew, and neighbours are there that were taken before."
 
     # -- where it stands ----------------------------------------------------------------------------------------
 
@@ -107,13 +112,13 @@ class Task:
 
     def need(self, needs: tuple[Chain, ...]) -> None:
         """Other topics are to be covered from now on."""
-        self.needs = needs
+        self.needs, self.index = needs, Needs(needs)
         self.cover = [0] * len(needs)
         for neighbour in self.neighbours.values():
             self._count(neighbour)
 
     def _count(self, neighbour: Neighbour) -> None:
-        neighbour.covered = tuple(i for i, need in enumerate(self.needs) if neighbour.wants.covers(need))
+        neighbour.covered = tuple(self.index.covered(neighbour.wants))
         for i in neighbour.covered:
             self.cover[i] += 1
 
@@ -128,7 +133,7 @@ class Task:
     def has_room_for(self, wants: Wants) -> bool:
         """The last place is for whoever covers what nobody does."""
         reserved = self.needs_margin() and not rules.has_room(self.degree + 1, self.limit, self.params.margin)
-        return self.has_room() and (not reserved or self.gain(wants, self.uncovered()) > 0)
+        return self.has_room() and (not reserved or self.gain(wants, self.sought()) > 0)
 
     def add(self, peer: Peer, wants: Wants, degree: int, target: int, now_us: int) -> None:
         neighbour = Neighbour(wants, degree, target, (), now_us)
@@ -146,7 +151,7 @@ class Task:
         """A neighbour wants something else now."""
         neighbour = self.neighbours[peer]
         self._uncount(neighbour)
-        neighbour.wants, neighbour.asked = wants, False
+        neighbour.wants = wants
         self._count(neighbour)
 
     # -- whom to ask --------------------------------------------------------------------------------------------
@@ -164,17 +169,19 @@ class Task:
         """Whoever waited long enough may be asked again."""
         self.quarantine = {peer: until for peer, until in self.quarantine.items() if turn < until}
 
-    def gain(self, wants: Wants, uncovered: Sequence[Chain]) -> int:
+    def sought(self) -> Needs:
+        """What candidates are compared by."""
+        return Needs(self.uncovered()) if self.by_coverage else self.index
+
+    def gain(self, wants: Wants, sought: Needs) -> int:
         """What a candidate is worth; nothing: it is never asked, or an uncoverable topic would drive us to L^max."""
-        if self.by_coverage:
-            return wants.shared(uncovered)
-        return wants.shared(self.needs) if self.by_likeness else 1
+        return len(sought.covered(wants)) if self.by_likeness else 1
 
     def candidate(self, entries: Mapping[Peer, Wants], key: int) -> Peer | None:
         """Whom to ask to be a neighbour: one of those others named, else of the view the one that gains most (greedy)
         or any that gains (random). Whoever waits in quarantine is passed over."""
-        uncovered = self.uncovered() if self.by_coverage else []
-        named = [peer for peer, wants in self.introduced.items() if self.free(peer) and self.gain(wants, uncovered) > 0]
+        sought = self.sought()
+        named = [peer for peer, wants in self.introduced.items() if self.free(peer) and self.gain(wants, sought) > 0]
         if named:
             return largest(key, named)
         best: list[Peer] = []
@@ -182,7 +189,7 @@ class Task:
         for peer, wants in entries.items():
             if not self.free(peer):
                 continue
-            gain = self.gain(wants, uncovered)
+            gain = self.gain(wants, sought)
             if gain > most and self.number == rules.GREEDY:
                 best, most = [peer], gain
             elif gain >= most:
@@ -193,18 +200,22 @@ class Task:
         return peer not in self.neighbours and peer not in self.quarantine
 
     def seek_anew(self) -> None:
-        """This node wants something else: homes are asked at once. What others want, who may change it every moment, is
-        no reason to."""
+        """This node wants something else: homes are asked at once, and a K_r that was found for other topics is found
+        anew. What others want, who may change it every moment, is no reason to."""
         self.attempts = self.seek_due = 0
+        if self.params.adaptive and self.number == rules.RANDOM and self.coverage > 0:
+            self.coverage = self.target = 0
+            self.left_over = True
 
     def unknown(self, entries: Mapping[Peer, Wants]) -> list[Chain]:
         """Needs that are not covered well enough, and that nobody wants of whom this node knows."""
-        sought = self.uncovered() if self.by_coverage else []
+        sought = Needs(self.uncovered() if self.by_coverage else ())
+        found: set[int] = set()
         for known in (self.introduced, entries):
-            for peer, wants in known.items():
-                if sought and peer not in self.neighbours:
-                    sought = [need for need in sought if not wants.covers(need)]
-        return sought
+            for peer, wants in known.items() if sought else ():
+                if peer not in self.neighbours:
+                    found.update(sought.covered(wants))
+        return [need for at, need in enumerate(sought.chains) if at not in found]
 
     # -- whom to part from --------------------------------------------------------------------------------------
 
@@ -213,10 +224,11 @@ class Task:
         there is none, or it would be missed."""
         if self.insists and self.number == rules.RANDOM and self.degree <= self.limit:
             return None
+        beyond = rules.BEYOND[self.params.parting]
         able = [
             peer
-            for peer, neighbour in self.neighbours.items()
-            if rules.has_reached(neighbour.degree, neighbour.target) and not neighbour.asked and not self.is_vital(peer)
+            for peer, link in self.neighbours.items()
+            if rules.can_spare(link.degree, link.target, beyond) and not link.asked and not self.is_vital(peer)
         ]
         if not able:
             return None

@@ -11,7 +11,7 @@ from gossamer.lab.trial import run_trials, seed_of
 from gossamer.parts.infection import DEAD, FRESH
 from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
-from gossamer.sim.dynamic import Town
+from gossamer.sim.camcast_world import CommunitiesTown
 
 
 class Story(Struct, frozen=True):
@@ -41,7 +41,8 @@ def tell(point: Point, run: int, source: str) -> Story:
         if spec.experiment.engine == "machine":
             reached = sim.spread(protocol, setting, publication, seed).delivered
         else:
-            reached = Town(setting, spec.world, seed).run(spec.publications())[publication.sequence].reached
+            town = CommunitiesTown(setting, spec.world, seed)
+            reached = town.play(spec.publications())[publication.sequence].reached
         by_group = [
             np.bincount([at for peer, at in reached.items() if peer in c.members], minlength=1)
             for c in setting.communities

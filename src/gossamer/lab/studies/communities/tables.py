@@ -22,7 +22,7 @@ ELSEWHERE = ("recovery", "spidercast", "hpmcast", "comparison")
 "What is studied in other ways."
 BY_COMMUNITY = (
     "reception", "reliability", "climbed", "crossed", "sent_intra", "sent_up", "arrived_up", "arrived", "efficiency",
-    "parasites", "rounds_last", "memory", "live",
+    "parasites", "rounds_last", "memory", "load_spread", "live",
 )  # fmt: skip
 OVERALL = ("messages", "parasites", "rounds_last")
 "What a summary says of each community, and of the whole system. `docs/experiment-file.md` defines each."

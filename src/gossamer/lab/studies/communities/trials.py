@@ -10,7 +10,7 @@ from gossamer.fast import engine as fast
 from gossamer.lab.studies.communities.tables import Communities
 from gossamer.protocols import CATALOGUE
 from gossamer.sim import engine as sim
-from gossamer.sim.dynamic import Told, Town
+from gossamer.sim.camcast_world import CommunitiesTown
 
 KERNEL_S_PER_MESSAGE = 10e-9
 MACHINE_S_PER_MESSAGE = 12e-6
@@ -20,6 +20,7 @@ S_PER_TRIAL = 30e-6
 NOTHING: dict[str, Any] = {
     "event": 0, "home": False, "climbs": False, "size": 0, "live": 0, "reached": 0, "sent_intra": 0, "sent_up": 0,
     "arrived": None, "arrived_up": 0, "parasites": 0, "rounds_last": None, "memory": 0.0,
+    "load_spread": None,
 }  # fmt: skip
 "What a trial that could not be run did."
 
@@ -32,6 +33,7 @@ class Ran(NamedTuple):
     "Which of the asked runs."
     rows: Sequence[Sequence[int]]
     memory: Sequence[float]
+    load_spread: Sequence[float | None] = ()
 
 
 def _kernel(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
@@ -52,12 +54,12 @@ def _machine(spec: Communities, setting: Setting, seeds: Sequence[int], threads:
 
 def _world(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
     publications = spec.publications()
-    nobody = Told(len(setting.communities))
     for position, seed in enumerate(seeds):
-        events = Town(setting, spec.world, seed).run(publications)
+        town = CommunitiesTown(setting, spec.world, seed)
+        events = town.play(publications)
         for publication in publications:
-            told = events.get(publication.sequence, nobody)
-            yield Ran(publication, position, told.rows, told.memory)
+            told = events[publication.sequence]
+            yield Ran(publication, position, told.rows, told.memory, town.load_spread())
 
 
 ENGINES = {"kernel": _kernel, "machine": _machine, "world": _world}
@@ -81,6 +83,7 @@ def run(spec: Communities, seeds: Sequence[int], threads: int) -> Iterator[tuple
                 "climbs": bool(community.supers),
                 "size": community.size,
                 "memory": ran.memory[index],
+                "load_spread": ran.load_spread[index] if ran.load_spread else None,
             }
             yield ran.position, said
 

@@ -13,8 +13,8 @@ from gossamer.core.machine import SECOND_US
 from gossamer.core.reading import convert
 from gossamer.lab.rows import Measure
 from gossamer.lab.spec import FigureSpec, Head, check_finite, figures_of, only_tables, placed
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting, Shape
 from gossamer.protocols.recovery.params import TIME_US_MAX, Eviction, Method, Params
-from gossamer.protocols.recovery.setting import EpidemicSetting, Shape
 
 EVENTS_MAX = 20_000_000
 

@@ -7,7 +7,7 @@ from typing import Any
 from gossamer.lab.book import ALL
 from gossamer.lab.studies.epidemic.tables import METRICS, Epidemic
 from gossamer.protocols.recovery import theory
-from gossamer.protocols.recovery.setting import EpidemicSetting
+from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 
 ENGINES = {"kernel": "gossamer.fast.epidemic", "machine": "gossamer.sim.epidemic"}
 S_PER_EVENT = {"kernel": 40e-6, "machine": 10e-3}

@@ -21,6 +21,7 @@ METRICS = {
     "diameter_overlay": "longest of the shortest ways in the whole overlay",
     "diameter_overlay_at_least": "the same where it is too large to be exact: a lower bound",
     "topics_per_link": "topics that both ends of a link want, on average",
+    "topics_covered_per_link": "topics a link covers when it is chosen, of those that are not covered yet, on average",
     "messages_saved": "share of messages saved where those of several topics on a link go together",
     "tdi": "top-d intersection: topics shared with the d most alike, in percent",
     "messages_per_change": "control messages for each node that joins or leaves",

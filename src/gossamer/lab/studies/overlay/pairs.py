@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.setting import Interests
+from gossamer.protocols.spidercast.experiment.setting import Interests
 
 COLUMNS = ("node", "topic")
 

@@ -13,12 +13,12 @@ from gossamer.core.reading import convert, kind_of, table
 from gossamer.lab.rows import Measure
 from gossamer.lab.spec import FigureSpec, Head, check_finite, figures_of, only_tables, placed
 from gossamer.lab.studies.overlay.metrics import METRICS
-from gossamer.protocols.spidercast.params import Params, Selection
+from gossamer.protocols.spidercast.params import Params, Parting, Selection
 
 if TYPE_CHECKING:
-    from gossamer.protocols.spidercast.churn import Churn
-    from gossamer.protocols.spidercast.setting import Interests
-    from gossamer.protocols.spidercast.workload import Workload
+    from gossamer.protocols.spidercast.experiment.churn import Churn
+    from gossamer.protocols.spidercast.experiment.setting import Interests
+    from gossamer.protocols.spidercast.experiment.workload import Workload
 
 NODES_MAX = 20_000_000
 MACHINES_MAX = 2_000
@@ -40,7 +40,7 @@ class WorkloadSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
     def drawn(self) -> "Workload":
         """As the generator takes it, checked by it."""
-        from gossamer.protocols.spidercast.workload import Workload
+        from gossamer.protocols.spidercast.experiment.workload import Workload
 
         return convert({name: value for name, value in asdict(self).items() if name != "file"}, Workload, "workload")
 
@@ -79,6 +79,7 @@ class ParamsSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     selection: Selection = "coverage"
     rendezvous: bool = False
     quarantine: int = 8
+    parting: Parting = "prose"
 
     def made(self) -> Params:
         return replace(Params.paper(), **asdict(self))
@@ -95,7 +96,7 @@ class ChurnSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     round_s: float = 0.1
 
     def made(self) -> "Churn":
-        from gossamer.protocols.spidercast.churn import Churn
+        from gossamer.protocols.spidercast.experiment.churn import Churn
 
         return Churn(**asdict(self))
 

@@ -11,7 +11,7 @@ from gossamer.fast import churn, measures
 from gossamer.lab.book import ALL
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, HISTOGRAM_MAX, METRICS
 from gossamer.lab.studies.overlay.tables import Overlays
-from gossamer.protocols.spidercast.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
 
 ENGINES = {"kernel": "gossamer.fast.overlay", "machine": "gossamer.sim.overlay"}
 NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
@@ -45,8 +45,10 @@ def built(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
     began = time.perf_counter()
     overlay = _engine(spec)(setting, seed) if threads == 1 else _engine(spec)(setting, seed, threads)
     seconds = time.perf_counter() - began
+    made = overlay.messages["connect_ok"] if spec.params.selection == "coverage" else 0
     return {
         **graph(spec, interests, overlay.links, overlay.kinds),
+        "topics_covered_per_link": overlay.covered / made if made else None,
         "messages_per_change": sum(overlay.messages.values()) / max(1, interests.nodes),
         "disconnects_per_change": overlay.messages["disconnect"] / max(1, interests.nodes),
         "rounds": overlay.rounds,

@@ -1,0 +1,150 @@
+"""One node with very many topics or filters: what subscribing costs, and what an event costs against all of them.
+
+`python -m benchmarks.run --out out/bench --only subscribing` runs this part alone.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from benchmarks import filters_workload as workload
+from benchmarks.bench import Bar, Scale, within
+from benchmarks.measure import Span, in_turns, ratio, scaled, span, timed
+from benchmarks.tables import Table, number, ranged
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId
+from gossamer.core.interest import Interest
+from gossamer.core.machine import Started, Subscribe
+from gossamer.core.patterns import Pattern
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Hierarchy
+from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.dispatch.node import dispatch_node
+from gossamer.protocols.hpmcast.node import hpmcast_node
+from gossamer.protocols.recovery.params import Params as Recovery
+from gossamer.protocols.spidercast.node import spidercast_node
+
+ABOUT = "many topics and filters"
+SEED = 1
+SOME, MANY = 2_000, 10_000
+SOME_S, MANY_S, EVENT_US = 2.0, 5.0, 50.0
+EVENTS = 500
+BUDGET_S = 60.0
+SPREADS: dict[str, Callable[[], Stack]] = {
+    "camcast": partial(camcast_node, 1, SEED, recovery=Recovery.live()),
+    "dispatch": partial(dispatch_node, 1, SEED, recovery=Recovery.live()),
+    "spidercast": partial(spidercast_node, 1, SEED, recovery=Recovery.live()),
+    "hpmcast": partial(hpmcast_node, 1, SEED, (0, 1), (16, 16), recovery=replace(Recovery.live(), method="exchange")),
+}
+KINDS: dict[str, Callable[[int], Subscribe]] = {
+    "topics": lambda number: Subscribe(f".a.t{number}"),
+    "filters": lambda number: Subscribe(".a", workload.text(SEED, number)),
+}
+
+
+class Subscribed(Struct, frozen=True):
+    """A node of one spread that subscribes one by one, at its machine's own pace."""
+
+    spread: str
+    kind: str
+    some_s: Span
+    "CPU time of the first 2,000."
+    many_s: Span
+    "Of 10,000."
+    last: Span
+    "How many times as long the last 2,000 of these take as the first."
+
+
+class Asked(Struct, frozen=True):
+    """An event against a node's own filters."""
+
+    filters: int
+    index_us: Span
+    loop_us: Span
+    times: Span
+
+
+class Subscribing(Struct, frozen=True):
+    subscribed: list[Subscribed]
+    asked: list[Asked]
+
+
+def measure(scale: Scale) -> Subscribing:
+    turns, most = (1, SOME) if scale.quick else (5, MANY)
+    return of_sizes(most, turns, [1_000] if scale.quick else [1_000, MANY])
+
+
+def of_sizes(most: int, turns: int, filters: list[int]) -> Subscribing:
+    subscribed = [subscribe(spread, kind, most, turns) for spread in SPREADS for kind in KINDS]
+    return Subscribing(subscribed, [ask(count, turns) for count in filters])
+
+
+def subscribe(spread: str, kind: str, most: int, turns: int) -> Subscribed:
+    parts = range(0, most, min(most, SOME))
+    some, many, last = [], [], []
+    for _ in range(turns):
+        node = SPREADS[spread]()
+        node.step(Started(), 0)
+        took = [timed(give, node, kind, first, first + min(most, SOME))[0].cpu_s for first in parts]
+        some.append(took[0])
+        many.append(sum(took))
+        last.append(took[-1] / took[0])
+    return Subscribed(spread, kind, span(some), span(many), span(last))
+
+
+def give(node: Stack, kind: str, first: int, last: int) -> None:
+    for at in range(first, last):
+        node.step(KINDS[kind](at), 1 + at)
+
+
+def ask(filters: int, turns: int) -> Asked:
+    """By the index that the node asks, and by a loop over all; both must want the same events."""
+    interest = Interest(Hierarchy())
+    for at in range(filters):
+        interest.subscribe(Pattern(".a", workload.text(SEED, at)))
+    events = [Event(EventId(1, 0, at), ".a", attributes=each) for at, each in enumerate(workload.events(SEED, EVENTS))]
+    asked = [each.matches for each in interest.patterns.values() if each is not None]
+    some = max(20, EVENTS * 100 // filters)
+
+    def by_index(turn: int) -> list[bool]:
+        return [interest.matches(event) for event in events][:some]
+
+    def by_loop(turn: int) -> list[bool]:
+        return [any(matches(event.attributes) for matches in asked) for event in events[:some]]
+
+    taken = in_turns({"index": by_index, "loop": by_loop}, turns, BUDGET_S)
+    index_us = scaled(taken["index"].cpu_s, 1e6 / len(events))
+    loop_us = scaled(taken["loop"].cpu_s, 1e6 / some)
+    per_event = (
+        [took.cpu_s / count for took in taken[name].turns] for name, count in (("loop", some), ("index", EVENTS))
+    )
+    return Asked(filters, index_us, loop_us, ratio(*per_event))
+
+
+def tables(told: Subscribing) -> list[Table]:
+    rows = [
+        [each.spread, each.kind, ranged(each.some_s), ranged(each.many_s), ranged(each.last)]
+        for each in told.subscribed
+    ]
+    head = ["spread", "of", "2,000, CPU s", "10,000, CPU s", "the last 2,000 over the first"]
+    asked = [
+        [f"{each.filters:,}", ranged(each.index_us), ranged(each.loop_us), ranged(each.times)] for each in told.asked
+    ]
+    return [
+        Table("One node subscribes to very many, one by one", head, rows, "Stocks by Zipf(1) and price ranges."),
+        Table("An event against a node's own filters", ["filters", "index, µs", "loop, µs", "times as fast"], asked),
+    ]
+
+
+def bars(told: Subscribing | None) -> Iterator[Bar]:
+    slowest = max((each.some_s.median for each in told.subscribed), default=None) if told else None
+    yield within("2,000 topics or filters on the slowest spread, CPU", SOME_S, slowest)
+    slowest = max((each.many_s.median for each in told.subscribed), default=None) if told else None
+    yield within("10,000 topics or filters on the slowest spread, CPU", MANY_S, slowest)
+    found = [each for each in told.asked if each.filters == MANY] if told else []
+    took = f"; a loop takes {number(found[0].times.median)} times as long" if found else ""
+    yield within(
+        f"an event against 10,000 own filters, CPU{took}", EVENT_US, found[0].index_us.median if found else None, "µs"
+    )

@@ -1,0 +1,172 @@
+"""What our user publishes: spread at once where the node has its place, kept until then where it has not."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from gossamer.core import shortcuts
+from gossamer.core.events import Event
+from gossamer.core.ids import EventId
+from gossamer.core.machine import SECOND_US, Note
+from gossamer.core.topics import Topic
+
+if TYPE_CHECKING:
+    from gossamer.core.stack import Stack
+
+PENDING_MAX = 1000
+"Publications that may wait for the node to find its place in a community; further ones are dropped."
+PUBLISHED_MAX = 100
+"""Communities a node stays in only because it published there; beyond that, the one used longest ago is left. Topics it
+was told to publish on do not count."""
+IDLE_US = 120 * SECOND_US
+"How long it stays in one after the last event."
+
+
+class LookForIdle(Struct, frozen=True):
+    """Timer: communities in which nothing was published lately are left."""
+
+
+class Publications:
+    """Those that wait, by topic, and the topics that will be published on no more."""
+
+    def __init__(self, node: "Stack") -> None:
+        self.node = node
+        self.out = node.out
+        self.pending: dict[EventId, Event] = {}
+        self.by_topic: dict[Topic, dict[EventId, None]] = {}
+        "The same ones."
+        self.stopping: dict[Topic, None] = {}
+        self.used: dict[Topic, int] = {}
+        "Topics joined by publishing on them, and when that last happened; the one used longest ago first."
+        self.looking = False
+
+    def topics(self) -> tuple[Topic, ...]:
+        """Those on which something waits."""
+        return tuple(self.by_topic)
+
+    # -- publishing ---------------------------------------------------------------------------------------------
+
+    def publish(self, events: Sequence[Event], join: bool) -> None:
+        """Events of our own: at once where the same holds for all of them, or one by one."""
+        if len(events) > 1 and self._flows(events):
+            self._use(events[0].topic)
+            self._note(events)
+            if self.node.spread.publish(events):
+                return
+            for event in events:
+                self._keep(event)
+            return
+        for event in events:
+            self._publish(event, join)
+        self._look_later()
+
+    def _flows(self, events: Sequence[Event]) -> bool:
+        """Whether all of these are new, of one topic that is published on already, and nothing stands before them."""
+        topic, node = events[0].topic, self.node
+        ready = topic in node.interest.publishing and not self.stopping and not self.pending
+        return ready and node.spread.has_place(topic) and shortcuts.alike(node.interest, node.door.seen, events)
+
+    def _publish(self, event: Event, join: bool) -> None:
+        """Joins the event's community where needed, then spreads the event, now or once the node has its place."""
+        if event.id in self.pending:
+            if self._spread(event):
+                self._forget(event)
+            return
+        self.stopping.pop(event.topic, None)
+        if join:
+            self._join(event.topic)
+        if len(self.pending) >= PENDING_MAX and not self._has_place(event.topic):
+            # Not published until it is taken: whoever wants it kept offers it again.
+            why = "too many publications wait to join"
+            self.out.note("drop", event=event.id, topic=event.topic, detail=why)
+            return
+        if not self.node.knows(event.id):
+            self._note([event])
+        if not self._spread(event):
+            self._keep(event)
+
+    def _note(self, events: Sequence[Event]) -> None:
+        self.out.effects += [Note("publish", each.id, topic=each.topic) for each in events]
+
+    def _has_place(self, topic: Topic) -> bool:
+        node = self.node
+        if node.outside is None or node.interest.takes_part(topic):
+            return node.spread.has_place(topic)
+        return node.outside.has_place(topic)
+
+    def _spread(self, event: Event) -> bool:
+        node = self.node
+        if node.outside is None or node.interest.takes_part(event.topic):
+            return node.spread.publish([event])
+        return node.outside.publish(event)
+
+    # -- waiting ------------------------------------------------------------------------------------------------
+
+    def _keep(self, event: Event) -> None:
+        self.pending[event.id] = event
+        self.by_topic.setdefault(event.topic, {})[event.id] = None
+
+    def _forget(self, event: Event) -> None:
+        del self.pending[event.id], self.by_topic[event.topic][event.id]
+        if not self.by_topic[event.topic]:
+            del self.by_topic[event.topic]
+
+    def go_on(self, topic: Topic) -> None:
+        """This node has found its place, or members to hand events to: what waited for that goes out."""
+        for event_id in [*self.by_topic.get(topic, ())]:
+            if self._spread(event := self.pending[event_id]):
+                self._forget(event)
+        self._let_go(topic)
+
+    def drop_all(self) -> None:
+        """The node leaves."""
+        for event in self.pending.values():
+            self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
+        self.pending.clear()
+        self.by_topic.clear()
+
+    # -- topics -------------------------------------------------------------------------------------------------
+
+    def start(self, topic: Topic) -> None:
+        """Our user is going to publish there: it stays until it is told to stop."""
+        self.stopping.pop(topic, None)
+        self.used.pop(topic, None)
+        self.node.change_publishing(topic, True)
+
+    def stop(self, topic: Topic) -> None:
+        self.used.pop(topic, None)
+        self.stopping[topic] = None
+        self._let_go(topic)
+
+    def _join(self, topic: Topic) -> None:
+        if topic not in self.node.interest.publishing:
+            self.used[topic] = self.node.now_us
+            self.node.change_publishing(topic, True)
+        self._use(topic)
+        for idle in [*self.used][: max(0, len(self.used) - PUBLISHED_MAX)]:
+            self.stop(idle)
+
+    def _look_later(self) -> None:
+        if self.used and not self.looking:
+            self.looking = True
+            self.out.timer(IDLE_US, LookForIdle())
+
+    def _use(self, topic: Topic) -> None:
+        if self.used.pop(topic, None) is not None:
+            self.used[topic] = self.node.now_us
+
+    def on_look_for_idle(self, timer: LookForIdle) -> None:
+        for topic in [topic for topic, used_us in self.used.items() if self.node.now_us - used_us >= IDLE_US]:
+            self.stop(topic)
+        self.looking = bool(self.used)
+        if self.looking:
+            self.out.timer(IDLE_US, timer)
+
+    def _let_go(self, topic: Topic) -> None:
+        """A publisher may go after one hand-over, but not before."""
+        if topic in self.stopping and topic not in self.by_topic:
+            del self.stopping[topic]
+            self.node.change_publishing(topic, False)
+            if self.node.outside is not None:
+                self.node.outside.close(topic)

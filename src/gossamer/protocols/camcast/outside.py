@@ -1,0 +1,93 @@
+"""Publishing from outside: a node that may not read a topic hands its events to a few members, and never becomes one.
+
+It looks for members as a community below the topic would look for links, and keeps them as it would: the same tables,
+searches and probes. What climbs or spreads from there is the members' doing.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from gossamer.core.draws import PICK, distinct, fold
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Layer
+from gossamer.core.publications import PENDING_MAX
+from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
+from gossamer.protocols.camcast.links import Links
+from gossamer.protocols.camcast.messages import Carry
+
+HANDED_TO = 3
+"Members (of each super-topic that stands in for an empty community) an event is handed to; all, if fewer are known."
+OUTLETS_MAX = 100
+"""Topics whose members are kept for further publications; the one used longest ago is forgotten first. Those on which
+something waits are not."""
+
+
+class HandToMembers(Layer):
+    """The spread of events on topics this node is not a member of."""
+
+    relays = False
+
+    def __init__(self, node: Stack, links: Links) -> None:
+        super().__init__(node)
+        self.links = links
+        self.outlets: dict[Topic, None] = {}
+        self.handed: dict[EventId, dict[Topic, None]] = {}
+        "To which communities each event went that waits for others to be found."
+
+    def publish(self, event: Event) -> bool:
+        """Hands an event to whoever is known. It waits on until the nearest communities were looked for: what was
+        handed to a topic above does not come down again."""
+        self.use(event.topic)
+        carried, waits = Carried(event), event.id in self.node.publications.pending
+        before = self.handed.get(event.id, {}) if waits else {}
+        leads = {topic: links for topic, links in self.links.leads(event.topic).items() if topic not in before}
+        if leads:
+            if not self.node.knows(event.id):
+                self.node.accept(carried, via=self.node.me)
+            self.out.send(self.chosen(event, leads), Carry(carried.hop()))
+        if self.has_place(event.topic):
+            self.handed.pop(event.id, None)
+            return True
+        self.handed[event.id] = {**before, **dict.fromkeys(leads)}
+        if len(self.handed) > PENDING_MAX:
+            del self.handed[next(iter(self.handed))]
+        return False
+
+    def use(self, topic: Topic) -> None:
+        """Moves an outlet to the fresh end, opening it where needed."""
+        if topic not in self.outlets:
+            self.links.open(topic, (topic, *self.node.hierarchy.ancestors(topic)))
+        self.outlets.pop(topic, None)
+        self.outlets[topic] = None
+        if len(self.outlets) > OUTLETS_MAX:
+            waiting = self.node.publications.by_topic
+            idle = next((each for each in self.outlets if each not in waiting and each != topic), None)
+            if idle is not None:
+                self.close(idle)
+
+    def chosen(self, event: Event, leads: Mapping[Topic, Sequence[Peer]]) -> list[Peer]:
+        """A few members of each community, others if the event goes out again."""
+        key = self.node.key(PICK, fold(event.id.word(), self.node.now_us))
+        tables = leads.values()
+        return [*dict.fromkeys(table[i] for table in tables for i in distinct(key, len(table), HANDED_TO))]
+
+    def links_changed(self, topic: Topic) -> None:
+        """Members were found: what waited for them goes out."""
+        if topic in self.outlets:
+            self.node.is_ready(topic)
+
+    def has_place(self, topic: Topic) -> bool:
+        return self.links.explored(topic) and any(self.links.tables(topic))
+
+    def close(self, topic: Topic) -> None:
+        """No more publications on this topic: its members are forgotten."""
+        if topic in self.outlets:
+            del self.outlets[topic]
+            self.links.left(topic)
+
+    def topics(self) -> Sequence[Topic]:
+        return tuple(self.outlets)
+
+    def joined(self, topic: Topic) -> None:
+        self.outlets.pop(topic, None)  # a member now: the tables are those of the community
