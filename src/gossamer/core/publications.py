@@ -1,19 +1,20 @@
 """What our user publishes: spread at once where the node has its place, kept until then where it has not."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 
 from gossamer.core import shortcuts
 from gossamer.core.events import Event
-from gossamer.core.ids import EventId
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Note
 from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
     from gossamer.core.stack import Stack
 
+Told = TypeVar("Told", Peer, Topic)
 PENDING_MAX = 1000
 "Publications that may wait for the node to find its place in a community; further ones are dropped."
 PUBLISHED_MAX = 100
@@ -36,6 +37,9 @@ class Publications:
         self.pending: dict[EventId, Event] = {}
         self.by_topic: dict[Topic, dict[EventId, None]] = {}
         "The same ones."
+        self.went_to: dict[EventId, dict[Peer | Topic, None]] = {}
+        """Peers, or communities, that one of them went to already: it goes to others as they are found. Published again,
+        it goes to all of them once more: what went out may have been lost."""
         self.stopping: dict[Topic, None] = {}
         self.used: dict[Topic, int] = {}
         "Topics joined by publishing on them, and when that last happened; the one used longest ago first."
@@ -70,6 +74,7 @@ class Publications:
     def _publish(self, event: Event, join: bool) -> None:
         """Joins the event's community where needed, then spreads the event, now or once the node has its place."""
         if event.id in self.pending:
+            self.went_to.pop(event.id, None)
             if self._spread(event):
                 self._forget(event)
             return
@@ -97,9 +102,11 @@ class Publications:
 
     def _spread(self, event: Event) -> bool:
         node = self.node
-        if node.outside is None or node.interest.takes_part(event.topic):
-            return node.spread.publish([event])
-        return node.outside.publish(event)
+        inside = node.outside is None or node.interest.takes_part(event.topic)
+        over = node.spread.publish([event]) if inside else node.outside.publish(event)  # type: ignore[union-attr]
+        if over:
+            self.went_to.pop(event.id, None)
+        return over
 
     # -- waiting ------------------------------------------------------------------------------------------------
 
@@ -111,6 +118,13 @@ class Publications:
         del self.pending[event.id], self.by_topic[event.topic][event.id]
         if not self.by_topic[event.topic]:
             del self.by_topic[event.topic]
+
+    def not_yet(self, event: Event, told: Sequence[Told]) -> list[Told]:
+        """Those of them that an event which waits did not go to yet; from now on it did."""
+        before = self.went_to.setdefault(event.id, {})
+        fresh = [each for each in told if each not in before]
+        before.update(dict.fromkeys(fresh))
+        return fresh
 
     def go_on(self, topic: Topic) -> None:
         """This node has found its place, or members to hand events to: what waited for that goes out."""
@@ -125,6 +139,7 @@ class Publications:
             self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
         self.pending.clear()
         self.by_topic.clear()
+        self.went_to.clear()
 
     # -- topics -------------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import pytest
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import SECOND_US, Publish, Send
+from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params
 from protocols.towns import CHAIN, links, populated, scamp
 
@@ -29,6 +30,24 @@ def test_an_event_published_before_the_node_has_joined_waits_and_is_delivered_th
     town.run(5)
     assert town.missing(event) == []
     assert 50 not in town.delivered(event)
+
+
+@pytest.mark.parametrize("join", [True, False])
+def test_an_event_that_waits_goes_to_the_same_peers_again_when_it_is_published_again(join: bool) -> None:
+    """Nobody acknowledged it: the copies may have been lost."""
+    town = populated({".d": 4}, params=Params.live())
+    town.start(50, ".a")
+    town.publish(50, ".d.first", join=join)
+    town.run(20)
+    event = Event(EventId(50, 0, 9), ".d.new")
+    node, carries = town.node(50), []
+    for _ in range(2):
+        effects = node.step(Publish(event, join), town.world.now_us)
+        carries.append(
+            {peer for each in effects if type(each) is Send for peer in each.peers if type(each.message) is Carry}
+        )
+        assert node.waiting == 1
+    assert carries[0] == carries[1] != set()
 
 
 def test_a_publisher_that_stops_right_after_publishing_still_gets_its_event_out_and_then_leaves() -> None:

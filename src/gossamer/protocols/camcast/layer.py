@@ -6,10 +6,9 @@ from msgspec import Struct
 
 from gossamer.core.draws import CLIMB, ELECT, PICK, chance, fold
 from gossamer.core.events import Carried, Event
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import Peer
 from gossamer.core.layer import Handler, Layer
 from gossamer.core.patterns import Pattern
-from gossamer.core.publications import PENDING_MAX
 from gossamer.core.roles import Links, Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic, remember
@@ -53,8 +52,6 @@ class Camcast(Topical, Layer):
         self.members = members
         self.links = links
         self.settings = settings
-        self.told: dict[EventId, dict[Peer, None]] = {}
-        "Whom events of our own went to that wait for the community."
         self.plans: dict[Topic, Plan] = {}
         self.era = -1
         self.answers = Buckets(AWAYS_PER_S, AWAYS_BURST)
@@ -77,11 +74,7 @@ class Camcast(Topical, Layer):
             self.carry_on(carried, again=self.node.now_us)
         elif (news := self.node.accept(carried, via=self.node.me)) is not None:
             self.carry_on(news)
-        ready = self.members.ready(events[0].topic)
-        if ready:
-            for event in events:
-                self.told.pop(event.id, None)
-        return ready
+        return self.members.ready(events[0].topic)
 
     def links_changed(self, topic: Topic) -> None:
         """There is somebody above now whom events can climb to that wait for the community."""
@@ -115,21 +108,13 @@ class Camcast(Topical, Layer):
         else:
             word = event.id.word()
             told = self.chosen(plan, fold(word, again) if again else word, event.climb)
-        if self.node.publications.pending or self.told:
-            told = self.not_yet_told(carried, told)
+        if event.id.publisher == self.node.me and self.waits(event):
+            told = tuple(self.node.publications.not_yet(event, told))
         self.out.send(told, Carry(carried.hop()))
 
-    def not_yet_told(self, carried: Carried, told: tuple[Peer, ...]) -> tuple[Peer, ...]:
-        """An event of our own that waits for its community goes to everybody once."""
-        event = carried.event
-        if event.id.publisher != self.node.me or (self.members.ready(event.topic) and event.id not in self.told):
-            return told
-        if len(self.told) >= PENDING_MAX and event.id not in self.told:
-            del self.told[next(iter(self.told))]
-        before = self.told.setdefault(event.id, {})
-        fresh = tuple(peer for peer in told if peer not in before)
-        before.update(dict.fromkeys(fresh))
-        return fresh
+    def waits(self, event: Event) -> bool:
+        """Whether an event of our own waits for its community: then it goes on to whoever is found."""
+        return event.id in self.node.publications.pending or not self.members.ready(event.topic)
 
     def towards(self, pattern: Pattern) -> list[Peer]:
         """The view and the links of a community; from below one, the links that lead up to it."""

@@ -4,13 +4,12 @@ It looks for members as a community below the topic would look for links, and ke
 searches and probes. What climbs or spreads from there is the members' doing.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gossamer.core.draws import PICK, distinct, fold
 from gossamer.core.events import Carried, Event
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import Peer
 from gossamer.core.layer import Layer
-from gossamer.core.publications import PENDING_MAX
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.links import Links
@@ -32,27 +31,19 @@ class HandToMembers(Layer):
         super().__init__(node)
         self.links = links
         self.outlets: dict[Topic, None] = {}
-        self.handed: dict[EventId, dict[Topic, None]] = {}
-        "To which communities each event went that waits for others to be found."
 
     def publish(self, event: Event) -> bool:
         """Hands an event to whoever is known. It waits on until the nearest communities were looked for: what was
         handed to a topic above does not come down again."""
         self.use(event.topic)
-        carried, waits = Carried(event), event.id in self.node.publications.pending
-        before = self.handed.get(event.id, {}) if waits else {}
-        leads = {topic: links for topic, links in self.links.leads(event.topic).items() if topic not in before}
-        if leads:
+        leads = self.links.leads(event.topic)
+        fresh = self.node.publications.not_yet(event, [*leads])
+        if fresh:
+            carried = Carried(event)
             if not self.node.knows(event.id):
                 self.node.accept(carried, via=self.node.me)
-            self.out.send(self.chosen(event, leads), Carry(carried.hop()))
-        if self.has_place(event.topic):
-            self.handed.pop(event.id, None)
-            return True
-        self.handed[event.id] = {**before, **dict.fromkeys(leads)}
-        if len(self.handed) > PENDING_MAX:
-            del self.handed[next(iter(self.handed))]
-        return False
+            self.out.send(self.chosen(event, [leads[topic] for topic in fresh]), Carry(carried.hop()))
+        return self.has_place(event.topic)
 
     def use(self, topic: Topic) -> None:
         """Moves an outlet to the fresh end, opening it where needed."""
@@ -66,10 +57,9 @@ class HandToMembers(Layer):
             if idle is not None:
                 self.close(idle)
 
-    def chosen(self, event: Event, leads: Mapping[Topic, Sequence[Peer]]) -> list[Peer]:
+    def chosen(self, event: Event, tables: Sequence[Sequence[Peer]]) -> list[Peer]:
         """A few members of each community, others if the event goes out again."""
         key = self.node.key(PICK, fold(event.id.word(), self.node.now_us))
-        tables = leads.values()
         return [*dict.fromkeys(table[i] for table in tables for i in distinct(key, len(table), HANDED_TO))]
 
     def links_changed(self, topic: Topic) -> None:
