@@ -38,8 +38,8 @@ class Publications:
         self.by_topic: dict[Topic, dict[EventId, None]] = {}
         "The same ones."
         self.went_to: dict[EventId, dict[Peer | Topic, None]] = {}
-        """Peers, or communities, that one of them went to already: it goes to others as they are found. Published again,
-        it goes to all of them once more: what went out may have been lost."""
+        """Peers, or communities, that one of them went to already: it goes to others as they are found. Published
+        again, it goes to all of them once more: what went out may have been lost."""
         self.stopping: dict[Topic, None] = {}
         self.used: dict[Topic, int] = {}
         "Topics joined by publishing on them, and when that last happened; the one used longest ago first."
