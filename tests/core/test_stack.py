@@ -293,7 +293,7 @@ def test_layers_are_told_once_of_each_community_joined_and_left() -> None:
         (Subscribe(".a"), [("joined", ".a")]),
         (Unsubscribe(".x"), []),
         (StopPublishing(".a.b"), []),
-        (Publish(event(".x", publisher=ME)), [("joined", ".x")]),
+        (Publish(event(".x", 1, publisher=ME)), [("joined", ".x")]),
         (StopPublishing(".x"), [("left", ".x")]),
     ]
     for given_now, expected in lives:

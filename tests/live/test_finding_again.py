@@ -97,3 +97,25 @@ def test_the_first_event_on_a_new_topic_reaches_a_reader_on_the_same_node_at_onc
                 await comes(inbox, b"first")
 
     asyncio.run(scenario())
+
+
+def test_a_topic_whose_events_nobody_takes_stays_left_and_they_reach_who_comes_later() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            publisher = await network.node("publisher", timeouts={"ack_s": 0.05})
+            machine, offered = publisher.station.machine, publisher.station.handover.unacked
+            event = await publisher.publish(".a.b", b"kept")
+            publisher.stop_publishing(".a.b")
+            async with asyncio.timeout(PATIENCE_S):
+                while machine.interest.mine():
+                    await asyncio.sleep(0.01)
+                tries = offered[event].tries
+                while offered[event].tries < tries + 2:
+                    assert not machine.interest.mine()
+                    await asyncio.sleep(0.01)
+            _, inbox = await reader(network)
+            await comes(inbox, b"kept")
+            assert await publisher.handed_over(PATIENCE_S)
+            assert not machine.interest.mine()
+
+    asyncio.run(scenario())

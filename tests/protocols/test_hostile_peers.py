@@ -24,11 +24,11 @@ from gossamer.core.machine import (
     Subscribe,
     Unsubscribe,
 )
-from gossamer.core.publications import PENDING_MAX
+from gossamer.core.publications import PENDING_MAX, PUBLISHED_MAX
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.node import camcast_node
-from gossamer.protocols.camcast.outside import OUTLETS_MAX, HandToMembers
+from gossamer.protocols.camcast.outside import HandToMembers
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.table import Table
 from gossamer.protocols.scamp.keeping import COPIES_MAX, FORWARDS_BURST, JOINS_BURST, REJOINS_BURST, Keeping
@@ -68,7 +68,7 @@ class Member(Victim):
             assert ME not in {**view.held, **view.holders}
             assert view.unanswered.asks.keys() <= view.held.keys()
             assert len(view.named) <= SCAMP.view_max + 64
-        assert len(handover.outlets) <= OUTLETS_MAX + len(self.node.publications.by_topic)
+        assert len(handover.outlets) <= PUBLISHED_MAX + len(self.node.publications.by_topic)
         assert links.frontiers.keys() == {*mine, *handover.outlets}
         assert len(links.finding.nonces) <= sum(len(frontier.tables) for frontier in links.frontiers.values())
         for frontier in links.frontiers.values():

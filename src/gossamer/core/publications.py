@@ -18,10 +18,10 @@ Told = TypeVar("Told", Peer, Topic)
 PENDING_MAX = 1000
 "Publications that may wait for the node to find its place in a community; further ones are dropped."
 PUBLISHED_MAX = 100
-"""Communities a node stays in only because it published there; beyond that, the one used longest ago is left. Topics it
-was told to publish on do not count."""
+"""Topics that are kept up only because our user published there: communities this node is in, or has members of at hand.
+Beyond that, the one used longest ago is left. Topics it was told to publish on do not count."""
 IDLE_US = 120 * SECOND_US
-"How long it stays in one after the last event."
+"How long one is kept up after the last event."
 
 
 class LookForIdle(Struct, frozen=True):
@@ -42,7 +42,7 @@ class Publications:
         again, it goes to all of them once more: what went out may have been lost."""
         self.stopping: dict[Topic, None] = {}
         self.used: dict[Topic, int] = {}
-        "Topics joined by publishing on them, and when that last happened; the one used longest ago first."
+        "Topics kept up because of what was published on them, and when that last happened; longest ago first."
         self.looking = False
 
     def topics(self) -> tuple[Topic, ...]:
@@ -54,7 +54,7 @@ class Publications:
     def publish(self, events: Sequence[Event], join: bool) -> None:
         """Events of our own: at once where the same holds for all of them, or one by one."""
         if len(events) > 1 and self._flows(events):
-            self._use(events[0].topic)
+            self._use(events[0].topic, join)
             self._note(events)
             if self.node.spread.publish(events):
                 return
@@ -63,7 +63,9 @@ class Publications:
             return
         for event in events:
             self._publish(event, join)
-        self._look_later()
+        if self.used and not self.looking:
+            self.looking = True
+            self.out.timer(IDLE_US, LookForIdle())
 
     def _flows(self, events: Sequence[Event]) -> bool:
         """Whether all of these are new, of one topic that is published on already, and nothing stands before them."""
@@ -72,21 +74,23 @@ class Publications:
         return ready and node.spread.has_place(topic) and shortcuts.alike(node.interest, node.door.seen, events)
 
     def _publish(self, event: Event, join: bool) -> None:
-        """Joins the event's community where needed, then spreads the event, now or once the node has its place."""
+        """Spreads an event, now or once the node has its place. One that went out before and was not taken is no use of
+        its topic, which may have been left: it is offered from where this node is."""
+        topic = event.topic
         if event.id in self.pending:
             self.went_to.pop(event.id, None)
             if self._spread(event):
                 self._forget(event)
             return
-        self.stopping.pop(event.topic, None)
-        if join:
-            self._join(event.topic)
-        if len(self.pending) >= PENDING_MAX and not self._has_place(event.topic):
+        if not (again := self.node.knows(event.id)):
+            self._use(topic, join)
+        elif topic not in self.used and not self.node.interest.takes_part(topic):
+            self._keep_up(topic)  # whoever is found to hand it to is forgotten again sometime
+        if len(self.pending) >= PENDING_MAX and not self._has_place(topic):
             # Not published until it is taken: whoever wants it kept offers it again.
-            why = "too many publications wait to join"
-            self.out.note("drop", event=event.id, topic=event.topic, detail=why)
+            self.out.note("drop", event=event.id, topic=topic, detail="too many publications wait to join")
             return
-        if not self.node.knows(event.id):
+        if not again:
             self._note([event])
         if not self._spread(event):
             self._keep(event)
@@ -154,22 +158,22 @@ class Publications:
         self.stopping[topic] = None
         self._let_go(topic)
 
-    def _join(self, topic: Topic) -> None:
-        if topic not in self.node.interest.publishing:
-            self.used[topic] = self.node.now_us
+    def _use(self, topic: Topic, join: bool) -> None:
+        """Our user publishes on a topic: joins its community where that is wanted. Who was told to stay there, stays;
+        otherwise it is left when nothing was published for a while."""
+        publishing = self.node.interest.publishing
+        stays = topic in publishing and topic not in self.used and topic not in self.stopping
+        self.stopping.pop(topic, None)
+        if join and topic not in publishing:
             self.node.change_publishing(topic, True)
-        self._use(topic)
+        if not stays:
+            self._keep_up(topic)
+
+    def _keep_up(self, topic: Topic) -> None:
+        self.used.pop(topic, None)
+        self.used[topic] = self.node.now_us
         for idle in [*self.used][: max(0, len(self.used) - PUBLISHED_MAX)]:
             self.stop(idle)
-
-    def _look_later(self) -> None:
-        if self.used and not self.looking:
-            self.looking = True
-            self.out.timer(IDLE_US, LookForIdle())
-
-    def _use(self, topic: Topic) -> None:
-        if self.used.pop(topic, None) is not None:
-            self.used[topic] = self.node.now_us
 
     def on_look_for_idle(self, timer: LookForIdle) -> None:
         for topic in [topic for topic, used_us in self.used.items() if self.node.now_us - used_us >= IDLE_US]:

@@ -17,13 +17,13 @@ from gossamer.core.machine import (
     StopPublishing,
     Subscribe,
 )
-from gossamer.core.publications import PENDING_MAX
+from gossamer.core.publications import IDLE_US, PENDING_MAX, PUBLISHED_MAX
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols.camcast.finding import Widen
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.node import camcast_node
-from gossamer.protocols.camcast.outside import OUTLETS_MAX, HandToMembers
+from gossamer.protocols.camcast.outside import HandToMembers
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.search.layer import AskOn
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -182,20 +182,46 @@ def test_a_publisher_that_subscribes_later_is_a_member_like_any_other() -> None:
 
 def test_outlets_are_bounded_and_none_is_closed_while_an_event_waits_for_it() -> None:
     one = Outsider()
-    for number in range(OUTLETS_MAX + 5):
+    for number in range(PUBLISHED_MAX + 5):
         one.publish(number, f".n{number}")
     outlets = layer(one.node, HandToMembers).outlets
     assert outlets.keys() == layer(one.node, Links).frontiers.keys()
-    assert len(outlets) == OUTLETS_MAX + 5
+    assert len(outlets) == PUBLISHED_MAX + 5
     one.now_us += SECOND_US
     one.take(Fired(AskOn()))  # not all of them were asked for at once
-    for number in range(OUTLETS_MAX + 5):
+    for number in range(PUBLISHED_MAX + 5):
         assert handed(one.take(Received(2, AnsContact(f".n{number}", (7,))))) == [(7,)]
     one.publish(1000, ".n1000")
-    assert len(outlets) == OUTLETS_MAX
+    assert len(outlets) == PUBLISHED_MAX
     assert ".n0" not in outlets
     for timer in tuple(one.timers):  # those of closed outlets too
         one.take(Fired(timer.timer))
+
+
+def test_outlets_that_nothing_is_published_on_any_more_are_closed() -> None:
+    town = populated({".d": 5}, params=Params.live())
+    town.start(OUTSIDER)
+    for number in range(20):
+        publish(town, f".d.{number}")
+    town.run(5)
+    assert town.missing() == []
+    assert len(links(town, OUTSIDER).frontiers) == 20
+    town.run(2 * IDLE_US / SECOND_US)
+    assert links(town, OUTSIDER).frontiers == {}
+    assert layer(town.node(OUTSIDER), HandToMembers).outlets == {}
+
+
+def test_an_event_that_waits_is_not_forgotten_when_its_publisher_is_a_member_for_a_moment() -> None:
+    """It had an outlet, then a place in the community, then neither."""
+    town = populated({".d": 5}, params=Params.live())
+    town.start(OUTSIDER)
+    event = publish(town, ".d")
+    town.subscribe(OUTSIDER, ".d")
+    town.unsubscribe(OUTSIDER, ".d")
+    assert town.node(OUTSIDER).waiting == 1
+    town.run(10)
+    assert town.missing(event) == []
+    assert town.node(OUTSIDER).waiting == 0
 
 
 def test_when_too_many_events_wait_one_that_is_dropped_takes_nothing_with_it() -> None:

@@ -1,12 +1,16 @@
 """Publishing and subscribing on communities that come and go."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from gossamer.core.events import Event
-from gossamer.core.ids import EventId
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Publish, Send
+from gossamer.core.publications import IDLE_US, PUBLISHED_MAX
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.params import Params
+from gossamer.sim.town import Town
 from protocols.towns import CHAIN, links, populated, scamp
 
 
@@ -59,6 +63,41 @@ def test_a_publisher_that_stops_right_after_publishing_still_gets_its_event_out_
     assert town.missing(event) == []
     assert not town.node(50).interest.takes_part(".d")
     assert not any(50 in scamp(town, peer).about(".d") for peer in town.members(".d"))
+
+
+def offered_again(town: Town, peer: Peer, events: Sequence[EventId], seconds: int) -> None:
+    """As a live node does with what nobody acknowledges."""
+    for _ in range(seconds // 30):
+        for event in events:
+            town.world.give(peer, Publish(town.fate(event).event))
+        town.run(30)
+
+
+def test_what_nobody_takes_is_offered_again_and_again_and_keeps_no_community() -> None:
+    town = populated({".z": 3}, params=Params.live())
+    events = [town.publish(0, f".q.{number}") for number in range(PUBLISHED_MAX + 20)]
+    town.run(5)
+    town.stop_publishing(0, ".q.7")
+    offered_again(town, 0, events[7:8], 60)
+    assert ".q.7" not in town.node(0).interest.mine()
+    offered_again(town, 0, events, 270)
+    assert town.node(0).interest.mine() == (".z",)
+    town.start(50, ".q")
+    town.run(3)
+    offered_again(town, 0, events, 60)
+    assert {event for event in events if 50 in town.delivered(event)} == {*events}
+
+
+def test_a_topic_published_on_while_it_is_being_left_is_left_later() -> None:
+    town = populated({".z": 3}, params=Params.live())
+    town.start(50)
+    town.publish(50, ".q")
+    town.stop_publishing(50, ".q")
+    town.publish(50, ".q")
+    town.run(30)
+    assert town.node(50).interest.mine() == (".q",)
+    town.run(2 * IDLE_US / SECOND_US)
+    assert town.node(50).interest.mine() == ()
 
 
 def test_a_publisher_may_crash_after_one_hand_over() -> None:

@@ -17,9 +17,6 @@ from gossamer.protocols.camcast.messages import Carry
 
 HANDED_TO = 3
 "Members (of each super-topic that stands in for an empty community) an event is handed to; all, if fewer are known."
-OUTLETS_MAX = 100
-"""Topics whose members are kept for further publications; the one used longest ago is forgotten first. Those on which
-something waits are not."""
 
 
 class HandToMembers(Layer):
@@ -31,6 +28,7 @@ class HandToMembers(Layer):
         super().__init__(node)
         self.links = links
         self.outlets: dict[Topic, None] = {}
+        "Topics whose members are kept at hand, until `Publications` has no more use for them."
 
     def publish(self, event: Event) -> bool:
         """Hands an event to whoever is known. It waits on until the nearest communities were looked for: what was
@@ -46,16 +44,9 @@ class HandToMembers(Layer):
         return self.has_place(event.topic)
 
     def use(self, topic: Topic) -> None:
-        """Moves an outlet to the fresh end, opening it where needed."""
         if topic not in self.outlets:
+            self.outlets[topic] = None
             self.links.open(topic, (topic, *self.node.hierarchy.ancestors(topic)))
-        self.outlets.pop(topic, None)
-        self.outlets[topic] = None
-        if len(self.outlets) > OUTLETS_MAX:
-            waiting = self.node.publications.by_topic
-            idle = next((each for each in self.outlets if each not in waiting and each != topic), None)
-            if idle is not None:
-                self.close(idle)
 
     def chosen(self, event: Event, tables: Sequence[Sequence[Peer]]) -> list[Peer]:
         """A few members of each community, others if the event goes out again."""
@@ -81,3 +72,7 @@ class HandToMembers(Layer):
 
     def joined(self, topic: Topic) -> None:
         self.outlets.pop(topic, None)  # a member now: the tables are those of the community
+
+    def left(self, topic: Topic) -> None:
+        if topic in self.node.publications.by_topic:
+            self.use(topic)  # what waits goes out from outside

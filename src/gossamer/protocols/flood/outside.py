@@ -20,9 +20,6 @@ from gossamer.protocols.flood.messages import Pass
 
 HANDED_TO = 3
 "Nodes an event is handed to; all, if fewer are known."
-OUTLETS_MAX = 100
-"""Topics of further publications that are remembered; the one used longest ago is forgotten first. Those on which
-something waits are not."""
 LOOK_EVERY_US = SECOND_US // 5
 "How soon it is seen that somebody is known now."
 
@@ -41,13 +38,14 @@ class Outlets(Layer):
         self.view = view
         self.chain = chain
         self.outlets: dict[Topic, None] = {}
+        "Topics that events are handed over on, until `Publications` has no more use for them."
         self.waits = False
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {LookAgain: self.on_look_again}
 
     def publish(self, event: Event) -> bool:
-        self.use(event.topic)
+        self.outlets[event.topic] = None
         known = self.members(event.topic)
         if not known:
             self.look_again()
@@ -62,16 +60,6 @@ class Outlets(Layer):
     def members(self, topic: Topic) -> list[Peer]:
         chain = self.chain(topic)
         return [peer for peer, wants in self.view.entries().items() if wants.covers(chain)]
-
-    def use(self, topic: Topic) -> None:
-        """Moves an outlet to the fresh end."""
-        self.outlets.pop(topic, None)
-        self.outlets[topic] = None
-        if len(self.outlets) > OUTLETS_MAX:
-            waiting = self.node.publications.by_topic
-            idle = next((each for each in self.outlets if each not in waiting and each != topic), None)
-            if idle is not None:
-                del self.outlets[idle]
 
     def look_again(self) -> None:
         if not self.waits:
@@ -97,3 +85,8 @@ class Outlets(Layer):
 
     def joined(self, topic: Topic) -> None:
         self.outlets.pop(topic, None)  # the overlay finds neighbours for it now
+
+    def left(self, topic: Topic) -> None:
+        if topic in self.node.publications.by_topic:
+            self.outlets[topic] = None  # what waits goes out from outside
+            self.look_again()
