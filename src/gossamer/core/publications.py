@@ -18,8 +18,8 @@ Told = TypeVar("Told", Peer, Topic)
 PENDING_MAX = 1000
 "Publications that may wait for the node to find its place in a community; further ones are dropped."
 PUBLISHED_MAX = 100
-"""Topics that are kept up only because our user published there: communities this node is in, or has members of at hand.
-Beyond that, the one used longest ago is left. Topics it was told to publish on do not count."""
+"""Topics that are kept up only because our user published there: communities this node is in, or has members of at
+hand. Beyond that, the one used longest ago is left. Topics it was told to publish on do not count."""
 IDLE_US = 120 * SECOND_US
 "How long one is kept up after the last event."
 
