@@ -104,6 +104,19 @@ def test_when_a_link_dies_the_back_off_starts_anew() -> None:
     assert one.timers[-1].after_us <= 1250
 
 
+def test_the_back_off_starts_anew_too_where_a_link_was_found_while_the_search_went_on() -> None:
+    """One of two parents is linked after a long time in vain; nothing is asked before that link dies."""
+    one = One(".x.b", Hierarchy({".x.b": [".d"]}), search_every_us=1000)
+    for _ in range(8):
+        one.fire(Widen)
+    one.found(".x", 50)
+    asked = len(one.search.asked)
+    one.now_us += 500
+    one.take(PeerDown(50))
+    assert len(one.search.asked) == asked + 1
+    assert one.timers[-1].after_us <= 1250
+
+
 def test_what_this_node_knows_of_topics_above_serves_a_new_community_at_once() -> None:
     one = One(".a.b")
     one.found(".a", 40, 41)

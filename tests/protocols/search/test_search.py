@@ -23,6 +23,7 @@ from gossamer.core.machine import (
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.seen import Seen
+from gossamer.protocols.search.hints import HINTS_MAX, REMEMBERED_US
 from gossamer.protocols.search.layer import ASKS_BURST, WAITING_MAX, AskOn, Search
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
@@ -264,6 +265,67 @@ def test_one_request_costs_no_more_than_its_hops_and_width_allow_and_each_node_r
     senders = [sender for sender, _ in watch.requests]
     assert all(senders.count(sender) <= neighbours for sender in senders)
     assert {message.ttl for _, message in watch.requests} == {1, 2, 3, 4}
+
+
+# -- who passed by --------------------------------------------------------------------------------------------------
+
+
+def asked_on(effects: list[Effect]) -> dict[Peer, int]:
+    """Whom a request was passed on to, and how far from there."""
+    return {peer: message.ttl for peer, message in sent(effects, ReqContact)}  # type: ignore[attr-defined]
+
+
+def joins(origin: Peer, nonce: int = 8) -> ReqContact:
+    return ReqContact(origin, nonce, (".d",), 3, joining=True)
+
+
+def test_who_looked_for_a_topic_hears_of_whoever_comes_to_join_it_through_anybody_both_asked() -> None:
+    node, _ = searcher(contacts=())
+    node.step(Received(4, request(origin=9)), 0)
+    assert asked_on(node.step(Received(5, joins(70)), SECOND_US)) == {9: 1, 4: 2}
+
+
+def test_who_looks_for_a_topic_is_heard_by_whoever_came_to_join_it() -> None:
+    node, _ = searcher(contacts=())
+    node.step(Received(5, joins(70)), 0)
+    assert asked_on(node.step(Received(4, request(origin=9)), SECOND_US)) == {70: 1, 5: 2}
+    assert asked_on(node.step(Received(4, joins(71)), SECOND_US)) == {70: 1, 9: 1, 5: 2}
+
+
+def test_who_looks_for_the_same_as_others_is_of_no_use_to_them() -> None:
+    node, _ = searcher(contacts=())
+    node.step(Received(4, request(origin=9)), 0)
+    assert asked_on(node.step(Received(5, request(origin=70, nonce=8)), SECOND_US)) == {4: 2}
+
+
+def test_who_passed_by_long_ago_is_forgotten_and_so_is_who_passed_by_before_many_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    node, search = searcher(contacts=())
+    node.step(Received(4, request(origin=9)), 0)
+    assert 9 not in asked_on(node.step(Received(5, joins(70)), REMEMBERED_US + 1))
+    monkeypatch.setattr("gossamer.protocols.search.hints.REMEMBERED_MAX", 10)
+    for number in range(50):
+        node.step(Received(number, request(origin=number + 100, nonce=number, wanted=(f".n{number}",))), 2 * SECOND_US)
+    assert len(search.hints.looked) == 10
+
+
+def test_a_request_for_very_many_topics_makes_a_node_send_few_messages_more() -> None:
+    node, _ = searcher()
+    names = tuple(f".n{number}" for number in range(WANTED_MAX))
+    for number, name in enumerate(names):
+        node.step(Received(number, request(origin=number + 100, nonce=number, wanted=(name,))), 0)
+    flood = ReqContact(9, 999, names, 4, joining=True)
+    assert len(asked_on(node.step(Received(9, flood), 0))) == 3 + HINTS_MAX
+
+
+def test_more_topics_than_one_request_holds_are_asked_for_in_several() -> None:
+    node, search = searcher()
+    topics = [f".p{number}" for number in range(WANTED_MAX + 12)]
+    search.ask(topics)
+    asked = dict.fromkeys(sent(node.out.take(), ReqContact)[0][1].wanted)  # type: ignore[attr-defined]
+    asked |= dict.fromkeys(sent(node.step(Fired(AskOn()), SECOND_US), ReqContact)[0][1].wanted)  # type: ignore[attr-defined]
+    assert [*asked] == topics
 
 
 # -- hidden names ---------------------------------------------------------------------------------------------------

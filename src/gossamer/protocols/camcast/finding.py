@@ -7,6 +7,7 @@ finds nobody slows down; one that has lost something it had begins anew.
 from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.core.draws import SEARCH, chance
 from gossamer.core.ids import Peer
@@ -100,6 +101,8 @@ class Finding(Layer):
             frontier.search = None
         elif frontier.search is None or not {*scope} <= {*frontier.search.scope}:
             self.begin(topic, frontier)
+        else:
+            frontier.search = replace(frontier.search, scope=scope)  # what is lost again later begins it anew
 
     def begin(self, topic: Topic, frontier: Frontier) -> None:
         """A new search: asks at once, unless the last one just did."""

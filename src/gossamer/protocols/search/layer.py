@@ -1,7 +1,7 @@
 """Finding contacts: a request wanders through the neighbourhood until someone can name a member (001, Fig. 5).
 
 Invariant: a node handles each request once, whether or not it is interested in the topics; a request causes at
-most neighbours + … + neighbours ** ttl messages.
+most neighbours + … + neighbours ** ttl messages, and three more at each node that handles it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,6 +17,7 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Bucket, Buckets, first_hand
 from gossamer.parts.seen import Seen
+from gossamer.protocols.search.hints import Hints
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
 
@@ -61,6 +62,7 @@ class Search(Layer):
         """Seeds are the peers this node began with, lost the acquaintances it had to give up. Each request goes to one
         of them too, or a network that fell apart, and whose parts each do well, would never be one again."""
         self.handled = Seen(REQUESTS_REMEMBERED)
+        self.hints = Hints()
         self.by_origin = Buckets(REQUESTS_PER_S, REQUESTS_BURST)
         self.by_sender = Buckets(RELAYED_PER_S, RELAYED_BURST)
         self.asked = 0
@@ -134,8 +136,8 @@ class Search(Layer):
             return
         if not self.waiting and self.pace.take(self.node.now_us):
             self.send(wanted[:WANTED_MAX], joining)
-            return
-        if not self.waiting:
+            wanted = wanted[WANTED_MAX:]
+        if wanted and not self.waiting:
             self.out.timer(SECOND_US // ASKS_PER_S, AskOn())
         for topic in wanted:
             self.waiting.setdefault((topic, joining))
@@ -188,10 +190,20 @@ class Search(Layer):
         left = self.answer(request)
         if request.joining:
             self.welcome(request)
-        ttl = min(request.ttl, self.params.ttl)  # whatever the asker wishes
-        if ttl > 1 and left:
-            onward = ReqContact(request.origin, request.nonce, left, ttl - 1, request.joining)
-            self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin)), onward)
+        self.pass_on(peer, request, left)
+
+    def pass_on(self, peer: Peer, request: ReqContact, left: tuple[str, ...]) -> None:
+        """What is left to ask for goes to the neighbourhood, until the hops are used up; and to those who passed by
+        here and may know, or want to, but no further from there."""
+        if not left:
+            return
+        besides = (self.node.me, peer, request.origin)
+        hinted = [each for each in self.hints.meet(request, left, self.node.now_us) if each not in besides]
+        self.out.send(hinted, ReqContact(request.origin, request.nonce, left, 1, request.joining))
+        ttl = min(request.ttl, self.params.ttl) - 1  # whatever the asker wishes
+        if ttl > 0:
+            onward = ReqContact(request.origin, request.nonce, left, ttl, request.joining)
+            self.out.send(self.neighbourhood(request.nonce, besides=(peer, request.origin, *hinted)), onward)
 
     def answer(self, request: ReqContact) -> tuple[str, ...]:
         """Names members of the nearest of the wanted topics that this node knows some of, on every branch. What is left
