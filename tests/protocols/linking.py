@@ -11,9 +11,10 @@ from gossamer.core.machine import Effect, Fired, Given, Received, Send, SetTimer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
-from gossamer.protocols.camcast.links import Check, Keep, Links
+from gossamer.protocols.camcast.links import Keep, Links
 from gossamer.protocols.camcast.messages import Alive
 from gossamer.protocols.camcast.params import Params, Settings
+from gossamer.protocols.camcast.probing import Check
 from gossamer.protocols.camcast.table import Table
 
 
@@ -86,17 +87,21 @@ class One:
             for table in [*frontier.tables.values()]:
                 if table.checking:
                     for peer in [*table.entries]:
-                        self.hear(peer, Alive(table.nonce))
+                        self.hear(peer, Alive(table.nonce, table.topic))
                     self.fire(Check)
 
     def table(self, above: Topic = ".a.b") -> Table:
         return self.links.frontiers[self.topic].tables[above]
 
+    def alive(self, *peers: Peer) -> None:
+        """They answer the probes of now."""
+        for peer in peers:
+            self.hear(peer, Alive(self.table().nonce, self.table().topic))
+
     def checked(self, *alive: Peer) -> list[Effect]:
         """One round of CHECK in which these answer."""
         self.fire(Keep)
-        for peer in alive:
-            self.hear(peer, Alive(self.table().nonce))
+        self.alive(*alive)
         return self.fire(Check)
 
 

@@ -70,7 +70,14 @@ class Member(Victim):
             assert len(view.named) <= SCAMP.view_max + 64
         assert len(handover.outlets) <= PUBLISHED_MAX + len(self.node.publications.by_topic)
         assert links.frontiers.keys() == {*mine, *handover.outlets}
-        assert len(links.finding.nonces) <= sum(len(frontier.tables) for frontier in links.frontiers.values())
+        finding = links.finding
+        assert (
+            {*finding.tables}
+            == {*finding.linked}
+            == {above for one in links.frontiers.values() for above in one.tables}
+        )
+        for table in finding.tables.values():
+            assert max(len(table.asked), len(table.next)) <= CAMCAST.links
         for frontier in links.frontiers.values():
             assert (frontier.search is not None) == bool(frontier.open())
             assert frontier.tables.keys() <= {*frontier.above}
@@ -256,11 +263,13 @@ def test_an_owner_that_was_there_first_makes_room_within_a_lease_and_five_beats(
 def test_a_table_of_links_has_two_of_one_owner_at_most_where_there_are_others() -> None:
     owners = {**dict.fromkeys(CROWD, ATTACKER), 1: 0, 2: 0}
     table = Table(".")
-    table.merge([1, 2], 4, owners)
-    table.merge(CROWD, 4, owners)
+    table.trim(4)
+    table.merge([1, 2], owners)
+    table.merge(CROWD, owners)
     assert table.entries == [1, 2, *CROWD[:2]]
     first = Table(".")
-    first.merge(CROWD, 4, owners)
+    first.trim(4)
+    first.merge(CROWD, owners)
     assert first.entries == [*CROWD[:4]]
-    first.merge([1, 2, 3], 4, owners)
+    first.merge([1, 2, 3], owners)
     assert {*first.entries} == {1, 2, *CROWD[2:4]}

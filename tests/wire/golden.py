@@ -104,16 +104,15 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x86\xa4type\xabscamp.marks\xa5topic\xa2.a\xa5epoch\x01\xa6packed\xc4\x04\0\0\0\1\xa4last\xc0\xa6answer\xc3",
     ),
     (Probe(1, ".a"), b"\x83\xa4type\xadcamcast.probe\xa5nonce\x01\xa5topic\xa2.a"),
-    (Alive(1, False), b"\x83\xa4type\xadcamcast.alive\xa5nonce\x01\xa4here\xc2"),
+    (Alive(1, ".a", False), b"\x84\xa4type\xadcamcast.alive\xa5nonce\x01\xa5topic\xa2.a\xa4here\xc2"),
     (Away(".a"), b"\x82\xa4type\xaccamcast.away\xa5topic\xa2.a"),
     (
-        NewProcess(".a", ".b", 4, True),
-        b"\x85\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5count\x04\xa6rotate\xc3",
+        NewProcess(".a", ".b", 4),
+        b"\x84\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5count\x04",
     ),
     (
-        Contacts(".b", ".a", (1,), (2,), True),
-        b"\x86\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5topic\xa2.a\xa5peers\x91\x01"
-        b"\xa6failed\x91\x02\xa6rotate\xc3",
+        Contacts(".b", ".a", (1,), (2,)),
+        b"\x85\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5topic\xa2.a\xa5peers\x91\x01\xa6failed\x91\x02",
     ),
     (
         Digest(Pattern(".a", "p"), (EventId(1, 2, 3),), 4, 5, (6,)),

@@ -173,7 +173,7 @@ EFFECTS: list[Effect] = [
 CHANGED: dict[str, list[Effect]] = {
     "another peer": [Send((1, 3), Probe(5, ".a")), *EFFECTS[1:]],
     "another order of peers": [Send((2, 1), Probe(5, ".a")), *EFFECTS[1:]],
-    "another message": [Send((1, 2), Alive(5)), *EFFECTS[1:]],
+    "another message": [Send((1, 2), Alive(5, ".")), *EFFECTS[1:]],
     "another timer with the same fields": [EFFECTS[0], SetTimer(10, Renew(".a", 3)), *EFFECTS[2:]],
     "another time": [EFFECTS[0], SetTimer(11, Patience(".a", 3)), *EFFECTS[2:]],
     "another payload": [*EFFECTS[:2], Deliver(replace(EVENT, payload=b"Payload"), 2), EFFECTS[3]],

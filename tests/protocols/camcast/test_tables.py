@@ -5,10 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Fired, PeerDown, Subscribe, Unsubscribe
-from gossamer.protocols.camcast.links import Check, Keep
+from gossamer.core.machine import SECOND_US, Fired, PeerDown, Subscribe, Tune, Unsubscribe
+from gossamer.protocols.camcast.links import Keep
 from gossamer.protocols.camcast.messages import Alive, Away, Contacts, NewProcess, Probe
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.camcast.probing import Check
 from gossamer.protocols.camcast.table import Table
 from protocols.linking import One, sent
 
@@ -20,12 +21,13 @@ def test_merge_keeps_who_is_there_fills_what_failed_and_never_exceeds_z(
     first: list[Peer], failed: list[Peer], second: list[Peer], z: int
 ) -> None:
     table = Table(".a")
-    table.merge(first, z)
+    table.trim(z)
+    table.merge(first)
     for peer in dict.fromkeys(failed):
         if peer in table.entries:
             table.remove(peer)
     kept = [*table.entries]
-    changed = table.merge(second, z)
+    changed = table.merge(second)
     assert table.entries[: len(kept)] == kept
     assert changed == (table.entries != kept)
     assert len(table.entries) == len({*table.entries}) == min(z, len({*kept, *second}))
@@ -73,11 +75,11 @@ def test_a_link_is_probed_again_and_again_before_it_has_failed() -> None:
     one = One(probes=16)
     one.found(".a.b", 30, 31, 32)
     one.fire(Keep)
-    one.hear(30, Alive(one.table().nonce))
+    one.alive(30)
     for _ in range(15):
         assert [peer for peer, _ in sent(one.fire(Check), Probe)] == [31, 32]
         assert one.links.tables(".a.b.c") == [[30, 31, 32]]
-    one.hear(32, Alive(one.table().nonce))
+    one.alive(32)
     assert [message.failed for _, message in sent(one.fire(Check), Contacts)] == [(31,)] * 3  # type: ignore[attr-defined]
     assert one.links.tables(".a.b.c") == [[30, 32]]
     assert one.now_us <= 5 * one.params.keep_every_us
@@ -97,9 +99,9 @@ def test_a_link_that_says_it_left_the_community_has_failed_at_once() -> None:
     one = One(probes=16)
     one.found(".a.b", 30, 31)
     one.fire(Keep)
-    one.hear(30, Alive(one.table().nonce, here=False))
+    one.hear(30, Alive(one.table().nonce, one.table().topic, here=False))
     assert one.links.tables(".a.b.c") == [[31]]
-    one.hear(31, Alive(one.table().nonce))
+    one.alive(31)
     one.fire(Check)
     assert one.links.tables(".a.b.c") == [[31]]
 
@@ -109,7 +111,7 @@ def test_an_answer_that_comes_after_the_judgement_still_counts() -> None:
     one.found(".a.b", 30, 31)
     one.checked(30)
     assert one.links.tables(".a.b.c") == [[30]]
-    one.hear(31, Alive(one.table().nonce))
+    one.alive(31)
     assert one.links.tables(".a.b.c") == [[30, 31]]
 
 
@@ -123,7 +125,7 @@ def test_of_five_members_as_many_probe_each_time_as_are_elected_however_small_th
     for _ in range(400):
         if sent(one.fire(Keep), Probe):
             probing += 1
-            one.hear(30, Alive(one.table().nonce))
+            one.alive(30)
             one.fire(Check)
     assert abs(probing / 400 - share) <= 4 * (share * (1 - share) / 400) ** 0.5
 
@@ -142,11 +144,11 @@ def test_who_is_sent_an_event_and_is_no_member_any_more_is_no_link_from_then_on(
 def test_who_copied_all_its_links_exchanges_half_of_them_for_others() -> None:
     one = One(links=4)
     one.hear(2, Contacts(".a.b.c", ".a.b", (30, 31, 32, 33)))
-    for peer in (30, 31, 32, 33):
-        one.hear(peer, Alive(one.table().nonce))
+    one.alive(30, 31, 32, 33)
     ((asked, request),) = sent(one.fire(Check), NewProcess)
-    assert request == NewProcess(".a.b", ".a.b.c", 2, rotate=True)
-    one.hear(asked, Contacts(".a.b.c", ".a.b", (40, 41), rotate=True))
+    assert request == NewProcess(".a.b", ".a.b.c", 2)
+    one.hear(asked, Contacts(".a.b.c", ".a.b", (40, 41)))
+    one.alive(40, 41)
     assert len({*one.table().entries} & {30, 31, 32, 33}) == 2
     assert {40, 41} < {*one.table().entries}
     assert asked not in one.table().entries
@@ -156,7 +158,7 @@ def test_a_link_that_comes_while_others_are_probed_is_probed_too_and_judged_by_i
     one = One(probes=2)
     one.found(".a.b", 30, 31)
     one.fire(Keep)
-    one.hear(30, Alive(one.table().nonce))
+    one.alive(30)
     one.fire(Check)
     assert sent(one.hear(2, Contacts(".a.b.c", ".a.b", (40,))), Probe)
     one.fire(Check)
@@ -182,17 +184,71 @@ def test_rotation_exchanges_one_live_link_for_one_it_names() -> None:
     one = One(rotation=1.0)
     one.found(".a.b", 30, 31, 32)
     ((rotated, request),) = sent(one.checked(30, 31, 32), NewProcess)
-    assert request == NewProcess(".a.b", ".a.b.c", 1, rotate=True)
-    one.hear(rotated, Contacts(".a.b.c", ".a.b", (40,), rotate=True))
+    assert request == NewProcess(".a.b", ".a.b.c", 1)
+    assert [peer for peer, _ in sent(one.hear(rotated, Contacts(".a.b.c", ".a.b", (40,))), Probe)] == [40]
+    assert {*one.table().entries} == {30, 31, 32}
+    one.alive(40)
     assert {*one.table().entries} == {30, 31, 32, 40} - {rotated}
+
+
+def test_who_names_others_without_being_asked_replaces_nobody() -> None:
+    one = One(links=2, rotation=0.0)
+    one.found(".a.b", 30, 31)
+    for named in ((66, 67), (68, 69)):
+        one.hear(30, Contacts(".a.b.c", ".a.b", named))
+        one.alive(*named)
+    assert one.table().entries == [30, 31]
+
+
+def test_an_only_link_is_exchanged_for_one_that_answered_and_for_no_other() -> None:
+    one = One(links=1, rotation=1.0)
+    one.found(".a.b", 30)
+    assert sent(one.checked(30), NewProcess)
+    one.hear(30, Contacts(".a.b.c", ".a.b", (66,)))
+    assert [*one.table().confirmed] == [30]
+    one.checked(30)
+    one.hear(30, Contacts(".a.b.c", ".a.b", (40,)))
+    one.alive(66)  # asked in an earlier check
+    assert [*one.table().confirmed] == [30]
+    one.alive(40)
+    assert one.table().entries == [*one.table().confirmed] == [40]
+
+
+def test_where_the_community_above_has_no_others_it_is_asked_for_some_now_and_then_only() -> None:
+    one = One(links=4, rotation=0.2)
+    one.found(".a.b", 30, 31)
+    asked = 0
+    for _ in range(100):
+        for peer, _request in sent(one.checked(30, 31), NewProcess):
+            asked += 1
+            one.hear(peer, Contacts(".a.b.c", ".a.b", (31,) if peer == 30 else (30,)))
+    assert 5 < asked < 40
+    one.take(PeerDown(31))
+    assert sent(one.checked(30), NewProcess)
+
+
+def test_communities_of_one_node_share_their_links_and_these_are_probed_once() -> None:
+    one = One()
+    one.found(".a.b", 30, 31, 32)
+    for number in range(20):
+        one.take(Subscribe(f".a.b.{number}"))
+    assert len(one.links.finding.tables) == 1
+    keeps = [each.timer for each in one.timers if type(each.timer) is Keep]
+    assert len({keep.topic for keep in keeps}) == 21
+    one.now_us += 2 * SECOND_US
+    assert sum(len(sent(one.take(Fired(keep)), Probe)) for keep in keeps) == 3
+    one.take(PeerDown(30))
+    assert {*map(str, (one.links.tables(topic) for topic in one.links.frontiers))} == {"[[31, 32]]"}
+    for topic in [*one.links.frontiers]:
+        one.take(Unsubscribe(topic))
+    assert one.links.finding.tables == one.links.finding.linked == {}
 
 
 def test_lowering_z_while_running_shortens_the_table_the_unproven_first() -> None:
     one = One(links=4, links_low=1)
     one.found(".a.b", 30, 31, 32, 33)
     one.table().confirmed.pop(31)
-    one.params = Params(links=2, links_low=1, small=100)
-    one.fire(Keep)
+    one.take(Tune(one.topic, Params(links=2, links_low=1, small=100)))
     assert one.table().entries == [30, 32]
 
 
@@ -214,8 +270,8 @@ def test_hearsay_of_a_failure_leads_to_a_probe_not_to_belief_and_not_to_two() ->
 
 def test_only_members_say_yes_to_probes_and_answer_requests_for_members() -> None:
     one = One()
-    assert sent(one.hear(9, Probe(7, ".a.b.c")), Alive) == [(9, Alive(7))]
-    assert sent(one.hear(9, Probe(7, ".a")), Alive) == [(9, Alive(7, here=False))]
+    assert sent(one.hear(9, Probe(7, ".a.b.c")), Alive) == [(9, Alive(7, ".a.b.c"))]
+    assert sent(one.hear(9, Probe(7, ".a")), Alive) == [(9, Alive(7, ".a", here=False))]
     assert one.hear(9, NewProcess(".a", ".a.b", 2)) == []
 
 

@@ -16,7 +16,7 @@ from gossamer.core.roles import Contacts
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.frontier import Frontier, Search
-from gossamer.protocols.camcast.params import Settings
+from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.table import Table
 
 WIDEST_WAIT = 32
@@ -40,10 +40,10 @@ class Finding(Layer):
         self.frontiers: dict[Topic, Frontier] = {}
         self.below: dict[Topic, dict[Topic, None]] = {}
         "The communities that may lead to a topic above."
-        self.linked: dict[Topic, dict[Topic, None]] = {}
-        "Those of them that have a table of it."
-        self.nonces: dict[int, tuple[Topic, Topic]] = {}
-        "Which table of which community each nonce is of that probes go out with."
+        self.tables: dict[Topic, Table] = {}
+        "One for each topic above, whichever communities of ours lead there: many topics cost no more than one."
+        self.linked: dict[Topic, dict[Topic, bool]] = {}
+        "The communities that use each of them, and whether they were told of it."
         self.searches = 0
 
     def hears(self) -> Mapping[type[Struct], Handler]:
@@ -74,17 +74,31 @@ class Finding(Layer):
                 del self.below[each]
 
     def forget(self, topic: Topic, tables: Iterable[Table]) -> None:
+        """A community has no use for these tables any more."""
         for table in tables:
-            self.nonces.pop(table.nonce, None)
             linked = self.linked[table.topic]
             del linked[topic]
             if not linked:
-                del self.linked[table.topic]
+                del self.linked[table.topic], self.tables[table.topic]
 
     def table(self, topic: Topic, above: Topic) -> Table:
-        """A community's table of a topic above, new if it has none yet."""
-        self.linked.setdefault(above, {})[topic] = None
-        return self.frontiers[topic].table(above)
+        """The table of a topic above, used by this community from now on."""
+        table = self.tables.setdefault(above, Table(above))
+        self.frontiers[topic].tables[above] = table
+        self.linked.setdefault(above, {}).setdefault(topic, False)
+        table.most = max(table.most, self.settings.of(topic).links)
+        return table
+
+    def params(self, table: Table) -> Params:
+        """Those of the community that has used a table for longest."""
+        return self.settings.of(next(iter(self.linked[table.topic])))
+
+    def moved(self, above: Topic) -> None:
+        """The last act of a step in which a table changed: every community that uses it looks for what it lacks now, and
+        whoever waited for links may give its topic up at once."""
+        for topic in tuple(self.linked.get(above, ())):
+            self.settle(topic)
+            self.node.tell(lambda layer, topic=topic: layer.links_changed(topic))  # type: ignore[misc]
 
     def under(self, above: Topic) -> list[tuple[Topic, Frontier]]:
         """The communities that may lead to this topic, and their frontiers."""

@@ -31,6 +31,7 @@ class Frontier:
         self.above = tuple(above)
         self.hierarchy = hierarchy
         self.tables: dict[Topic, Table] = {}
+        "Those of the node that this community uses."
         self.search: Search | None = None
         self.asked_us: int | None = None
         "When a search last asked."
@@ -59,9 +60,6 @@ class Frontier:
         """Whether members of this topic are of use: it has a table already, or nothing nearer is proven."""
         return topic in self.tables or topic in self.open()
 
-    def table(self, topic: Topic) -> Table:
-        return self.tables.setdefault(topic, Table(topic))
-
     def prune(self) -> list[Table]:
         """Forgets tables without entries, and those of topics that a nearer one with proven links leads to. Which."""
         sure = [topic for topic, table in self.tables.items() if table.confirmed]
@@ -70,6 +68,3 @@ class Frontier:
         for table in gone:
             del self.tables[table.topic]
         return gone
-
-    def holding(self, peer: Peer) -> list[Table]:
-        return [table for table in self.tables.values() if peer in table.entries]

@@ -31,7 +31,11 @@ class Alive(Said, frozen=True, tag="camcast.alive"):
     """I am there; and in that community, unless not `here`."""
 
     nonce: Nonce
+    topic: Topic
     here: bool = True
+
+    def claims(self, sender: Peer, reader: Reader) -> tuple[Claim, ...]:
+        return ((self.topic, sender),) if self.here else ()
 
 
 class Away(Said, frozen=True, tag="camcast.away"):
@@ -46,7 +50,6 @@ class NewProcess(Said, frozen=True, tag="camcast.new_process"):
     topic: Topic
     below: Topic
     count: Annotated[int, Meta(ge=0, le=PEERS_MAX)]
-    rotate: bool = False
 
 
 class Contacts(Said, frozen=True, tag="camcast.contacts"):
@@ -56,7 +59,6 @@ class Contacts(Said, frozen=True, tag="camcast.contacts"):
     topic: Topic
     peers: Annotated[tuple[Peer, ...], Meta(max_length=PEERS_MAX)]
     failed: Annotated[tuple[Peer, ...], Meta(max_length=PEERS_MAX)] = ()
-    rotate: bool = False
 
     def names(self) -> tuple[Peer, ...]:
         return self.peers
