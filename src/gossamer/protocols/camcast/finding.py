@@ -94,8 +94,8 @@ class Finding(Layer):
         return self.settings.of(next(iter(self.linked[table.topic])))
 
     def moved(self, above: Topic) -> None:
-        """The last act of a step in which a table changed: every community that uses it looks for what it lacks now, and
-        whoever waited for links may give its topic up at once."""
+        """The last act of a step in which a table changed: every community that uses it looks for what it lacks now,
+        and whoever waited for links may give its topic up at once."""
         for topic in tuple(self.linked.get(above, ())):
             self.settle(topic)
             self.node.tell(lambda layer, topic=topic: layer.links_changed(topic))  # type: ignore[misc]

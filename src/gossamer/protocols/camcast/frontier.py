@@ -8,7 +8,6 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from gossamer.core.ids import Peer
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols.camcast.table import Table
 

@@ -115,7 +115,8 @@ class Links(Layer):
     # -- contacts come ----------------------------------------------------------------------------------------
 
     def contacts_found(self, found: Topic, peers: Sequence[Peer]) -> None:
-        if any([self.take(topic, frontier, found, peers) for topic, frontier in self.finding.under(found)]):
+        taken = [self.take(topic, frontier, found, peers) for topic, frontier in self.finding.under(found)]
+        if any(taken):
             self.finding.moved(found)
 
     def newcomer(self, topic: Topic, peer: Peer) -> None:

@@ -1,5 +1,5 @@
-"""KEEP_TABLE_UPDATED (001, Fig. 6): the entries of the node's tables are asked for a sign of life, the failed go, and new
-ones are asked of those that live.
+"""KEEP_TABLE_UPDATED (001, Fig. 6): the entries of the node's tables are asked for a sign of life, the failed go, and
+new ones are asked of those that live.
 
 Invariant: a table never holds this node, never more than `links` entries, and only members of its topic; an entry that
 answered gives way only to one that did.
