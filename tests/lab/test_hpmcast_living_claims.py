@@ -11,7 +11,7 @@ WORLD = World.of("hpmcast")
 
 CONTACTS: list[Change] = [
     ("joining", f"join_{what}_{distance}", 10.0 * distance, {}) for what in ("ms", "messages") for distance in (1, 2, 3)
-]
+] + [("joining", "lost_newcomers", 0.0, {})]
 CALM: list[Change] = [("detection", "mistaken", 5.0, {"addresses": "drawn", "asks": 1})]
 LEVELS: list[Change] = [("detection", f"gone_s_level_{level}", 3.0 + level, {}) for level in (1, 2, 3)]
 APART: list[Change] = [
@@ -28,6 +28,9 @@ CASES: dict[str, tuple[Any, list[Change], str]] = {
     ),
     "it costs as much": (
         living.close_contact, [*CONTACTS, ("joining", "join_messages_3", 20.0, {"delegates": 1})], "differs",
+    ),
+    "somebody does not get in": (
+        living.close_contact, [*CONTACTS, ("joining", "lost_newcomers", 0.01, {"delegates": 1})], "differs",
     ),
     "the near are rarely mistaken for dead": (living.close_detection, CALM, "reproduced"),
     "they are as often": (living.close_detection, [], "differs"),
