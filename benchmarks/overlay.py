@@ -14,7 +14,7 @@ from benchmarks.tables import Table, number, ranged
 from gossamer.core.draws import CANDIDATE, draw, fold
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, build
+from gossamer.fast.spidercast import KERNEL, build
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.kernel import arrays

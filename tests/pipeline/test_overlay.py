@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 from fast.test_measures import TOPICS, Interests, Links, arrays, overlays, pairs
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.lab.studies.overlay.pairs import interests_of
 from gossamer.pipeline import overlay, workloads
 from gossamer.pipeline.desk import read_csv

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.pipeline import overlay_tables as tables
 from gossamer.pipeline.desk import Desk, in_one_task
 from gossamer.pipeline.folders import make_folder

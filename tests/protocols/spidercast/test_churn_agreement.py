@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.fast import churn as fast
+from gossamer.fast import spidercast_churn as fast
 from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned
 from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.sim.overlay import Stage
+from gossamer.sim.spidercast import Stage
 
 CASES: dict[str, dict[str, Any]] = {
     "coverage": {},

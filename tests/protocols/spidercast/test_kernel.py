@@ -10,7 +10,7 @@ from gossamer.core.draws import VIEW, distinct, fold
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, build
+from gossamer.fast.spidercast import KERNEL, build
 from gossamer.protocols.spidercast.experiment import static
 from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload

@@ -6,7 +6,7 @@ import numpy as np
 
 from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, overlay
+from gossamer.fast.spidercast import KERNEL, overlay
 from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned, Snapshot
 from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
