@@ -52,7 +52,7 @@ class Book(NamedTuple):
     stream_events: Any
 
 
-class Tree(NamedTuple):
+class TreeArrays(NamedTuple):
     """Who is whose neighbour, and where each pattern is wanted; changes when links vanish."""
 
     links: Any
@@ -131,7 +131,7 @@ class Room(NamedTuple):
 
     mail: Mail
     book: Book
-    tree: Tree
+    tree: TreeArrays
     desks: Desks
 
 
@@ -223,7 +223,7 @@ def _book(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     )
 
 
-def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int]]) -> Tree:
+def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int]]) -> TreeArrays:
     n, patterns = setting.dispatchers, setting.patterns
     readers = [[who for who, mine in enumerate(subscribed) if pattern in mine] for pattern in range(patterns)]
     beside = neighbours(edges(setting, seed), n)
@@ -235,7 +235,7 @@ def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     readers_first, flat = _ragged(readers)
     for who in range(n):
         row[who, subscribed[who]] = np.arange(mine_first[who], mine_first[who + 1])
-    return Tree(
+    return TreeArrays(
         links=links,
         degree=np.array([len(others) for others in beside], np.int64),
         towards=np.zeros((n, patterns), np.int64),
