@@ -374,9 +374,9 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
     ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
     ("`[world]` of a hierarchy", [hpmcast_conditions.LivingConditions]),
-    ("`[design]`", [compared.Design]),
+    ("`[design]`", [compared.ComparedDesign]),
     ("`[workload]` of a comparison", [compared.Workload]),
-    ("`[network]` of a comparison", [compared.Links]),
+    ("`[network]` of a comparison", [compared.NetworkConditions]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 
