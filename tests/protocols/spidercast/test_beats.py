@@ -20,7 +20,7 @@ from gossamer.core.machine import (
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.wants import chain_of
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.beats import Pulse
+from gossamer.protocols.spidercast.beats import BeatDue
 from gossamer.protocols.spidercast.layer import Maintain
 from gossamer.protocols.spidercast.links import ASKED_BURST
 from gossamer.protocols.spidercast.messages import (
@@ -39,7 +39,7 @@ from protocols.overlays import NO, One, only, wants
 
 def pulse(one: One) -> list[Struct]:
     one.now_us += one.params.beat_us
-    return one.give(Fired(Pulse()))
+    return one.give(Fired(BeatDue()))
 
 
 def test_heartbeats_tell_degree_and_target_of_both_tasks_and_wants_only_if_they_changed() -> None:

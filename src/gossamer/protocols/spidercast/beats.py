@@ -22,7 +22,7 @@ YOUNG_BEATS = 2
 "Heartbeats after which the other end of a new link must have heard of it."
 
 
-class Pulse(Struct, frozen=True):
+class BeatDue(Struct, frozen=True):
     """Timer: time for heartbeats."""
 
 
@@ -38,19 +38,19 @@ class Beats(Layer):
         super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {Beat: self.on_beat, Pulse: self.on_pulse}
+        return {Beat: self.on_beat, BeatDue: self.on_beat_due}
 
     def started(self, contacts: Sequence[Peer]) -> None:
         if not self.begun:
             self.begun = True
             start = chance(self.node.key(TICK, self.node.now_us), 0)
-            self.out.timer(1 + round(start * self.links.params.beat_us), Pulse())
+            self.out.timer(1 + round(start * self.links.params.beat_us), BeatDue())
 
     def link_down(self, peer: Peer) -> None:
         self.unanswered.heard(peer)
         self.ignorant.pop(peer, None)
 
-    def on_pulse(self, timer: Pulse) -> None:
+    def on_beat_due(self, timer: BeatDue) -> None:
         self.out.timer(self.links.params.beat_us, timer)
         for peer in self.unanswered.lost(self.links.params.beats_missed):
             self.give_up(peer)
