@@ -35,7 +35,7 @@ from gossamer.protocols.spidercast.messages import (
     Disconnect,
     DisconnectOk,
     Found,
-    Leave,
+    LeaveLink,
     Redirect,
     Seek,
 )
@@ -44,7 +44,7 @@ KINDS: dict[type[Struct], str] = {
     Connect: "connect",
     ConnectOk: "connect_ok",
     Redirect: "redirect",
-    Leave: "leave",
+    LeaveLink: "leave",
     Disconnect: "disconnect",
     DisconnectOk: "disconnect_ok",
     Seek: "seek",

@@ -15,7 +15,7 @@ from gossamer.core.stack import Stack
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.wants import Wants
 from gossamer.protocols.spidercast.links import Links
-from gossamer.protocols.spidercast.messages import Beat, Leave, Standing
+from gossamer.protocols.spidercast.messages import Beat, LeaveLink, Standing
 from gossamer.protocols.spidercast.task import Task
 
 YOUNG_BEATS = 2
@@ -63,7 +63,7 @@ class Beats(Layer):
         """Not heard of for too long. If it lives after all, it learns that it is no neighbour any more."""
         for task in self.links.tasks:
             if peer in task.neighbours:
-                self.out.send([peer], Leave(task.number))
+                self.out.send([peer], LeaveLink(task.number))
         self.node.tell(lambda layer: layer.peer_down(peer))
 
     def tell(self) -> None:
@@ -99,7 +99,7 @@ class Beats(Layer):
         link = task.neighbours.get(peer)
         if link is None:
             if standing.linked and peer not in task.quarantine:  # else its answer to our request is on the way
-                self.out.send([peer], Leave(task.number))
+                self.out.send([peer], LeaveLink(task.number))
         elif standing.linked or self.node.now_us - link.since_us < YOUNG_BEATS * self.links.params.beat_us:
             link.tells(standing.degree, standing.target)
         else:
