@@ -26,8 +26,7 @@ from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.overlay_tables import components_of
 from gossamer.pipeline.subscriptions import AGAIN, NO_NODE, NO_TOPIC, find_table
-from gossamer.protocols.spidercast.experiment.setting import Interests as Wants
-from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
 from gossamer.web.overlay import sentence, write_report
@@ -47,7 +46,7 @@ class Made(NamedTuple):
     table: Path
     out: Path
     summary: Summary
-    wants: Wants
+    wants: InterestArrays
     measured: measures.Measures
 
 

@@ -11,12 +11,12 @@ from gossamer.fast import measures, spidercast_churn
 from gossamer.lab.book import ALL
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, HISTOGRAM_MAX, METRICS
 from gossamer.lab.studies.overlay.tables import Overlays
-from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay, OverlaySetting
 
 ENGINES = {"kernel": "gossamer.fast.spidercast", "machine": "gossamer.sim.spidercast"}
 NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
 "What a trial that could not be run measured."
-TWO = Interests(np.arange(3, dtype=np.int64), np.zeros(2, np.int32), 1)
+TWO = InterestArrays(np.arange(3, dtype=np.int64), np.zeros(2, np.int32), 1)
 "Two nodes that want the same."
 RANDOM_KIND = 2
 "The bit of a link's kind that the random task sets."
@@ -63,7 +63,7 @@ def _engine(spec: Overlays) -> Callable[..., Overlay]:
     return cast(Callable[..., Overlay], import_module(ENGINES[spec.experiment.engine]).build)
 
 
-def graph(spec: Overlays, interests: Interests, links: Any, kinds: Any) -> dict[str, float | None]:
+def graph(spec: Overlays, interests: InterestArrays, links: Any, kinds: Any) -> dict[str, float | None]:
     """What is measured of the links that stand."""
     exact_up_to = measures.EXACT_UP_TO if spec.measure.diameters else -1
     found = measures.measure(
