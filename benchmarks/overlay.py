@@ -88,7 +88,7 @@ def built(nodes: int, view: View, seed: int = 1) -> Built:
     )  # fmt: skip
 
 
-def first_choices(room: arrays.Room) -> list[int]:
+def first_choices(room: arrays.RunArrays) -> list[int]:
     """By the kernel."""
     compiled(KERNEL, parallel=False)(*room, 1)
     chosen: list[int] = room.greedy.nodes[:, col.CHOICE].tolist()

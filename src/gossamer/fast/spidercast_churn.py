@@ -11,7 +11,7 @@ from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.kernel import columns as col
-from gossamer.protocols.spidercast.kernel.arrays import Room, TaskArrays, prepare
+from gossamer.protocols.spidercast.kernel.arrays import RunArrays, TaskArrays, prepare
 from gossamer.protocols.spidercast.params import Params
 
 
@@ -36,7 +36,7 @@ def run(workload: Workload, params: Params, churn: Churn, seed: int) -> Churned:
     return Churned(snapshots=snapshots, joins=joins, leaves=len(done) - joins, messages=messages)
 
 
-def _empty(workload: Workload, params: Params, seed: int) -> Room:
+def _empty(workload: Workload, params: Params, seed: int) -> RunArrays:
     """Room for everybody, and nobody there yet."""
     n, most = workload.nodes, workload.subscriptions[1]
     topics = np.tile(np.arange(most, dtype=np.int32), n)
@@ -88,7 +88,7 @@ def _came(times: Any, who: Any, what: Any, at_s: float, nodes: int) -> Any:
     return came
 
 
-def _snapshot(room: Room, at_s: float, included: Any, topics: int) -> Snapshot:
+def _snapshot(room: RunArrays, at_s: float, included: Any, topics: int) -> Snapshot:
     whole = overlay(room, True)
     rows = room.net.rows[included]
     kept = included[whole.links].all(axis=1)

@@ -126,7 +126,7 @@ class Desks(NamedTuple):
     "Of what was recovered: microseconds since it was noticed to be lost."
 
 
-class Room(NamedTuple):
+class RunArrays(NamedTuple):
     """All that one run needs."""
 
     mail: Mail
@@ -135,13 +135,15 @@ class Room(NamedTuple):
     desks: Desks
 
 
-def prepare(setting: EpidemicSetting, seed: int, scale: int = 1) -> Room:
+def prepare(setting: EpidemicSetting, seed: int, scale: int = 1) -> RunArrays:
     """Everything a seed decides beforehand; `scale` makes more room for what is under way."""
     refuse_unknown(setting.recovery)
     subscribed = setting.subscribed(seed)
     book = _book(setting, seed, subscribed)
     tree = _tree(setting, seed, subscribed)
-    return Room(_mail(setting, seed, scale), book, tree, _desks(setting, seed, len(book.at_us), len(tree.mine), scale))
+    return RunArrays(
+        _mail(setting, seed, scale), book, tree, _desks(setting, seed, len(book.at_us), len(tree.mine), scale)
+    )
 
 
 def refuse_unknown(recovery: Params) -> None:

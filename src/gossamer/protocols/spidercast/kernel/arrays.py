@@ -67,14 +67,16 @@ class Scratch(NamedTuple):
     draws: Any
 
 
-class Room(NamedTuple):
+class RunArrays(NamedTuple):
+    """All that one run needs."""
+
     net: Net
     greedy: TaskArrays
     random: TaskArrays
     scratch: Scratch
 
 
-def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> Room:
+def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> RunArrays:
     """All that a kernel needs, before the first round."""
     params = setting.params
     net = network(setting.interests, params, seed)
@@ -83,7 +85,7 @@ def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> Room:
         random = task(net, 0, rules.RANDOM_MOST)
     else:
         random = task(net, params.random, params.random)
-    return Room(net, greedy, random, scratch(net, hands))
+    return RunArrays(net, greedy, random, scratch(net, hands))
 
 
 def network(interests: InterestArrays, params: Params, seed: int) -> Net:
