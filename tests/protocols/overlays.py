@@ -101,8 +101,8 @@ class One:
         self.node = Stack(0, seed, hierarchy, Seen())
         self.view = Told(homes)
         self.overlay = Spidercast(self.node, self.view, self.params)
-        self.hearing = LinkNotes(self.node)
-        use(self.node, self.overlay, self.hearing, members=self.overlay)
+        self.link_notes = LinkNotes(self.node)
+        use(self.node, self.overlay, self.link_notes, members=self.overlay)
         self.now_us = 0
         self.timers: list[SetTimer] = []
         for topic in topics:

@@ -64,7 +64,7 @@ def test_a_silent_neighbour_is_given_up_and_one_that_is_heard_is_not() -> None:
     said = pulse(one)
     assert one.overlay.about(".a") == [8]
     assert LeaveLink(0) in said
-    assert one.hearing.told[-1] == ("down", 7)
+    assert one.link_notes.told[-1] == ("down", 7)
 
 
 def test_a_peer_the_transport_gave_up_is_a_neighbour_no_longer_nor_a_candidate() -> None:
@@ -267,7 +267,7 @@ def test_a_neighbour_that_changes_its_mind_all_the_time_is_not_followed_each_tim
     for number in range(3 * ASKED_BURST):
         wanted = wants(".a", ".b" if number % 2 else ".c")
         one.hear(7, Beat(Standing(1, 1, True), NO, one.overlay.links.wants.word, wanted.packed))
-    assert 0 < one.hearing.told.count(("wants", 7)) < ASKED_BURST
+    assert 0 < one.link_notes.told.count(("wants", 7)) < ASKED_BURST
     one.now_us += SECOND_US
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".a", ".d").packed))
     assert one.overlay.links.neighbours() == {7: wants(".a", ".d")}

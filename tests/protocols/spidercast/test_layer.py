@@ -36,7 +36,7 @@ def test_a_candidate_that_does_not_answer_is_asked_again_only_after_quarantine()
 def test_a_request_is_accepted_and_the_link_told_to_other_layers() -> None:
     one = One(".a")
     assert only(one.link(7, ".a", degree=4, target=9)) == ConnectOk(0, 1, 0, wants(".a").packed)
-    assert one.hearing.told == [("up", 7)]
+    assert one.link_notes.told == [("up", 7)]
     assert one.overlay.about(".a") == [7]
     assert (one.greedy.neighbours[7].degree, one.greedy.neighbours[7].target) == (4, 9)
 
@@ -57,7 +57,7 @@ def test_asking_a_neighbour_again_is_answered_and_changes_nothing() -> None:
     assert type(only(one.link(7, ".a", degree=2, target=3))) is ConnectOk
     assert one.greedy.degree == 1
     assert one.greedy.neighbours[7].degree == 2
-    assert one.hearing.told == [("up", 7)]
+    assert one.link_notes.told == [("up", 7)]
 
 
 def test_one_link_of_two_tasks_is_one_link_to_others() -> None:
@@ -65,9 +65,9 @@ def test_one_link_of_two_tasks_is_one_link_to_others() -> None:
     one.link(7, ".a")
     one.link(7, ".a", task=1)
     one.hear(7, LeaveLink(0))
-    assert one.hearing.told == [("up", 7)]
+    assert one.link_notes.told == [("up", 7)]
     one.hear(7, LeaveLink(1))
-    assert one.hearing.told == [("up", 7), ("down", 7)]
+    assert one.link_notes.told == [("up", 7), ("down", 7)]
 
 
 def test_nobody_is_taken_beyond_limit_and_margin_but_sent_on_with_a_hint() -> None:
@@ -156,7 +156,7 @@ def test_who_is_covered_twice_asks_a_neighbour_that_can_do_with_one_less() -> No
     (peer, _) = one.sent()[0]
     one.hear(peer, DisconnectOk(0))
     assert one.greedy.degree == 1
-    assert one.hearing.told[-1] == ("down", peer)
+    assert one.link_notes.told[-1] == ("down", peer)
     assert one.round() == []
 
 
@@ -208,7 +208,7 @@ def test_a_neighbour_that_leaves_is_gone_and_another_is_looked_for() -> None:
     one.view.put(8, ".a")
     assert one.round() == []
     one.hear(7, LeaveLink(0))
-    assert one.hearing.told == [("up", 7), ("down", 7)]
+    assert one.link_notes.told == [("up", 7), ("down", 7)]
     assert not one.overlay.resting
     assert type(only(one.round())) is Connect
 
@@ -293,8 +293,8 @@ def test_a_neighbour_that_wants_something_else_is_counted_anew() -> None:
     assert one.greedy.under == 0
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".a").packed))
     assert one.greedy.under == 1
-    assert one.hearing.told == [("up", 7), ("wants", 7)]
+    assert one.link_notes.told == [("up", 7), ("wants", 7)]
     assert one.overlay.about(".b") == []
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".x").packed))
     assert one.sent() == [(7, LeaveLink(0))]
-    assert one.hearing.told[-1] == ("down", 7)
+    assert one.link_notes.told[-1] == ("down", 7)
