@@ -25,7 +25,7 @@ from gossamer.protocols.flood.branches import Branches
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
 from gossamer.protocols.flood.params import Params
-from gossamer.protocols.flood.telling import Kept, LazyTelling, Recent
+from gossamer.protocols.flood.telling import KeptEvent, LazyTelling, Recent
 
 TOPICS_MAX = 1000
 "Topics whose tree is remembered; the others are flooded anew."
@@ -241,7 +241,7 @@ class BroadcastTree(Flood):
                 self.shorten(topic, peer, self.recent.get(event_id), have.hops[place] + 1)
         self.look_later()
 
-    def shorten(self, topic: Topic, peer: Peer, kept: Kept | None, hops: int) -> None:
+    def shorten(self, topic: Topic, peer: Peer, kept: KeptEvent | None, hops: int) -> None:
         """Takes the way over a lazy neighbour instead of the one an event came, if it is that much shorter."""
         if kept is None or kept.via in (peer, self.node.me) or kept.carried.event.topic != topic:
             return

@@ -22,7 +22,7 @@ from gossamer.protocols.interests.entries import Entries
 from gossamer.protocols.interests.messages import Gone, Mark, NodesDigest
 from gossamer.protocols.interests.params import Params
 from gossamer.protocols.interests.ring import position_of_topic
-from gossamer.protocols.interests.view import REMEMBERED, View
+from gossamer.protocols.interests.view import REMEMBERED, KnownInterests
 
 HURRIED = 10
 "Turns that come faster after a node came, or its own interest changed."
@@ -49,7 +49,7 @@ class Interests(Layer):
     def __init__(self, node: Stack, params: Params, own: OwnWants | None = None) -> None:
         self.params = params
         self.own = own or OwnWants(node.hierarchy)
-        self.view = View(node.me, params.view_max, params.leaves)
+        self.view = KnownInterests(node.me, params.view_max, params.leaves)
         self.told = Entries(node, self.view, self.own, self.learned)
         self.seeds: dict[Peer, None] = {}
         "Peers this node began with."
