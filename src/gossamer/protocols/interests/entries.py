@@ -39,6 +39,7 @@ class Entries(Layer):
     """This node's own entry, and those of the view."""
 
     def __init__(self, node: Stack, view: KnownInterests, own: OwnWants, learned: Callable[[Peer], None]) -> None:
+        super().__init__(node)
         self.view = view
         self.own = own
         self.learned = learned
@@ -49,7 +50,6 @@ class Entries(Layer):
         self.count = 0
         self.reading = Buckets(READ_PER_S, READ_BURST)
         self.telling = Buckets(READ_PER_S, READ_BURST)
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {AskWants: self.on_ask, TellWants: self.on_tell}

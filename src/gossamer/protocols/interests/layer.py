@@ -47,6 +47,7 @@ class Interests(Layer):
     """What others want, as far as this node knows; see `core.roles.InterestView`."""
 
     def __init__(self, node: Stack, params: Params, own: OwnWants | None = None) -> None:
+        super().__init__(node)
         self.params = params
         self.own = own or OwnWants(node.hierarchy)
         self.view = KnownInterests(node.me, params.view_max, params.leaves)
@@ -60,7 +61,6 @@ class Interests(Layer):
         "Turns at which partners were chosen. Between two of them there may be one, always, to ask the silent again."
         self.begun = False
         self.digests = Buckets(DIGESTS_PER_S, DIGESTS_BURST)
-        super().__init__(node)
         self.within = (self.told,)
 
     def hears(self) -> Mapping[type[Struct], Handler]:

@@ -36,6 +36,7 @@ class Keeping(Layer):
     """One view per community this node is in."""
 
     def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
+        super().__init__(node)
         self.params = params
         self.views: dict[Topic, View] = {}
         self.count = 0
@@ -43,7 +44,6 @@ class Keeping(Layer):
         self.rejoins = Buckets(REJOINS_PER_S, REJOINS_BURST)
         self.forwards = Buckets(FORWARDS_PER_S, FORWARDS_BURST)
         self.relayed = Buckets(RELAYED_PER_S, RELAYED_BURST)
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Join: self.on_join, Forward: self.on_forward, Kept: self.on_kept, Gone: self.on_gone}

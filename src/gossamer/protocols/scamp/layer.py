@@ -59,13 +59,13 @@ class Scamp(Layer):
     """The members of each community this node is in."""
 
     def __init__(self, node: Stack, contacts: Contacts, params: Callable[[], Params] | Params) -> None:
+        super().__init__(node)
         self.contacts = contacts
         self.params = params if callable(params) else lambda: params
         "What the network has; communities may be tuned otherwise."
         self.tuned_params: dict[Topic, Params] = {}
         self.keeping = Keeping(node, self.params_of)
         self.views = self.keeping.views
-        super().__init__(node)
         self.headcount = Headcount(node, self, self.params_of)
         self.within = (self.keeping, self.headcount)
 

@@ -30,12 +30,12 @@ class Beats(Layer):
     """Tells neighbours that this node is there, and notices those that are not."""
 
     def __init__(self, node: Stack, links: Links) -> None:
+        super().__init__(node)
         self.links = links
         self.unanswered = Unanswered()
         self.ignorant: dict[Peer, None] = {}
         "Neighbours that think this node wants something else."
         self.begun = False
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Beat: self.on_beat, BeatDue: self.on_beat_due}
