@@ -8,10 +8,10 @@ from msgspec.structs import replace
 from benchmarks.bench import Bar, Scale, within
 from benchmarks.measure import Span, must_agree, span, timed
 from benchmarks.tables import Table, ranged
-from gossamer.fast import epidemic as fast
+from gossamer.fast import recovery as fast
 from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.params import Method, Params
-from gossamer.sim import epidemic as sim
+from gossamer.sim import recovery as sim
 
 ABOUT = "recovery in experiments"
 CPU_S = 10

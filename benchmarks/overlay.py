@@ -14,7 +14,7 @@ from benchmarks.tables import Table, number, ranged
 from gossamer.core.draws import CANDIDATE, draw, fold
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, build
+from gossamer.fast.spidercast import KERNEL, build
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.kernel import arrays
@@ -88,7 +88,7 @@ def built(nodes: int, view: View, seed: int = 1) -> Built:
     )  # fmt: skip
 
 
-def first_choices(room: arrays.Room) -> list[int]:
+def first_choices(room: arrays.RunArrays) -> list[int]:
     """By the kernel."""
     compiled(KERNEL, parallel=False)(*room, 1)
     chosen: list[int] = room.greedy.nodes[:, col.CHOICE].tolist()

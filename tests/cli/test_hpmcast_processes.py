@@ -44,7 +44,7 @@ def minute_of(part: Part) -> int:
     return 6 * FILTERING.index(part) % 90
 
 
-class Hierarchy(DemoNetwork):
+class HierarchyProcesses(DemoNetwork):
     """Nodes of a demo, with other interests and another spread."""
 
     def _settings(self, part: Part, folder: Path) -> str:
@@ -113,7 +113,7 @@ def test_processes_in_three_levels_get_what_their_filters_match_also_while_deleg
 
     for name in [name for name in os.environ if name.startswith("GOSSAMER_")]:
         monkeypatch.delenv(name)
-    network = Hierarchy(tmp_path)
+    network = HierarchyProcesses(tmp_path)
     found: dict[Part, list[bytes]] = {part: [] for part in FILTERING}
     survivors = [part for part in READING if part not in KILLED]
 

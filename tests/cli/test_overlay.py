@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from cli.running import gossamer
 from cli.test_misuse import assert_refused
 from gossamer.fast.measures import components
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.pipeline.desk import read_csv
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
+from types import FunctionType
 from typing import Any, NamedTuple, get_args
 
 import click
@@ -261,8 +262,11 @@ def resolve(dotted: str) -> Any:
             found: Any = importlib.import_module(".".join(["gossamer", *parts[:cut]]))
         except ModuleNotFoundError:
             continue
+        home = found.__name__
         for part in parts[cut:]:
             found = getattr(found, part)
+            if part == parts[cut] and isinstance(found, type | FunctionType):
+                assert found.__module__ == home, f"{dotted} is at home in {found.__module__}"
         return found
     raise AssertionError(f"there is no gossamer.{dotted}")
 
@@ -374,9 +378,9 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[workload]` of a hierarchy", [hierarchies.WorkloadSpec]),
     ("`[network]` of a hierarchy", [hierarchies.NetworkSpec]),
     ("`[world]` of a hierarchy", [hpmcast_conditions.LivingConditions]),
-    ("`[design]`", [compared.Design]),
+    ("`[design]`", [compared.ComparedDesign]),
     ("`[workload]` of a comparison", [compared.Workload]),
-    ("`[network]` of a comparison", [compared.Links]),
+    ("`[network]` of a comparison", [compared.NetworkConditions]),
 ]
 IN_WORLD = [conditions.Conditions, Latency, conditions.Bursts, conditions.Churn, conditions.Crash, conditions.Partition]
 

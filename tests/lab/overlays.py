@@ -33,5 +33,5 @@ x = "workload.nodes"
 by = "case"
 """
 
-OVERLAYS = SmallStudy(Overlays, METRICS, SOURCE, TEXT, "kernel", "gossamer.fast.overlay.build", SWEPT)
+OVERLAYS = SmallStudy(Overlays, METRICS, SOURCE, TEXT, "kernel", "gossamer.fast.spidercast.build", SWEPT)
 small, point, spec = OVERLAYS.raw, OVERLAYS.point, OVERLAYS.spec

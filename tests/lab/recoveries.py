@@ -30,5 +30,5 @@ x = "network.loss"
 by = "recovery.method"
 """
 
-RECOVERIES = SmallStudy(Epidemic, METRICS, SOURCE, TEXT, "machine", "gossamer.fast.epidemic.run", SWEPT)
+RECOVERIES = SmallStudy(Epidemic, METRICS, SOURCE, TEXT, "machine", "gossamer.fast.recovery.run", SWEPT)
 small, point, spec = RECOVERIES.raw, RECOVERIES.point, RECOVERIES.spec

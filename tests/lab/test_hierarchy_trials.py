@@ -9,6 +9,7 @@ from gossamer.fast import hpmcast
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate, memory_bytes, trial_s
 from gossamer.lab.rows import Measure
+from gossamer.lab.spec import read
 from gossamer.lab.studies.hierarchy.metrics import DEGREES, METRICS, OF_WORLDS
 from gossamer.lab.trial import run_trials, seed_of
 from lab.hierarchies import SOURCE, point, small
@@ -33,6 +34,25 @@ def test_a_world_says_what_rounds_say_of_events_and_what_only_a_world_has() -> N
     assert [*said] == [metric for metric in METRICS if metric in said]
     of_three = {metric for metric in OF_WORLDS if not metric.endswith(("_4", "_5", "_6", "_7", "_8"))}
     assert of_three <= said.keys() | {"gone_s_level_1", "gone_s_level_2", "gone_s_level_3"}
+
+
+JUDGED = {
+    "joining": {"lost_newcomers", *(f"join_{what}_{far}" for what in ("ms", "messages") for far in (1, 2, 3))},
+    "detection": {"mistaken", "unnoticed", "gone_s_level_1", "gone_s_level_2", "gone_s_level_3"},
+    "locality": {"way_ms", "interest_level_2", "spurious"},
+    "choice": {"spurious", "delivery"},
+    "churn": {"delivery", "views_right"},
+}
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "churn" else []) for name in JUDGED]
+)
+def test_shipped_experiments_about_the_living_run_and_measure_what_claims_ask_of_them(name: str) -> None:
+    first, *_ = points(*read(f"hpmcast/{name}"))
+    rows = run_trials(first, [0], name)
+    assert JUDGED[name] <= numbers(rows).keys()
+    assert not any(row.error for row in rows)
 
 
 def test_lives_are_expected_to_cost_more_the_longer_they_are() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gossamer.fast import measures
-from gossamer.fast import overlay as kernel
+from gossamer.fast import spidercast as kernel
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate, memory_bytes, trial_s
 from gossamer.lab.rows import Measure

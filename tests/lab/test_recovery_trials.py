@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from gossamer.fast import epidemic
+from gossamer.fast import recovery
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate, memory_bytes, trial_s
 from gossamer.lab.rows import Measure
@@ -33,7 +33,7 @@ def test_what_does_not_apply_has_no_row() -> None:
 
 def test_proportions_are_those_of_the_counts() -> None:
     made = point()
-    (result,) = epidemic.run(made.spec.setting(), [seed_of(1, 0)])  # type: ignore[arg-type]
+    (result,) = recovery.run(made.spec.setting(), [seed_of(1, 0)])  # type: ignore[arg-type]
     said = numbers(run_trials(made, [0], SOURCE))
     assert said["delivery"] == result.delivered / result.expected
     assert said["overhead"] == (result.gossip_hops + result.requests + result.retransmissions) / result.event_hops

@@ -186,6 +186,33 @@ def test_of_the_whole_overlay_it_is_said_that_it_has_the_printed_diameter_only_w
     assert claim.why.endswith(words)
 
 
+def of_6000(partitioned: float) -> Claim:
+    """The claim on Figure 6(a) at 6,000 nodes, of which 15 topics are printed."""
+    book = WORLD.book(9.0, ("fig6", "topics_partitioned", partitioned, {"case": "(3,0)", "nodes": 6000}))
+    return next(claim for claim in connected.zipf2_table(book) if claim.id == "fig6-partitioned-6000")
+
+
+def test_ours_are_said_to_hold_topics_together_only_where_none_is_partitioned() -> None:
+    whole, apart, near = of_6000(0.0), of_6000(7.0), of_6000(14.0)
+    assert [claim.verdict for claim in (whole, apart, near)] == ["differs", "differs", "reproduced"]
+    assert [connected.TIES in claim.why for claim in (whole, apart, near)] == [True, False, False]
+
+
+def test_a_skew_that_partitions_at_one_size_is_not_said_to_hold_topics_together() -> None:
+    book = WORLD.book(0.0, ("fig6", "topics_partitioned", 7.0, {"case": "(3,0)", "nodes": 8000}))
+    claim = connected.zipf2_partitions(book)
+    assert (claim.verdict, connected.TIES in claim.why) == ("differs", False)
+    assert connected.TIES in connected.zipf2_partitions(WORLD.book(0.0)).why
+
+
+@pytest.mark.parametrize(
+    ("most", "verdict", "lower"), [(17.0, "differs", True), (30.0, "reproduced", False), (60.0, "differs", False)]
+)
+def test_a_maximum_is_said_to_be_lower_only_where_it_is(most: float, verdict: str, lower: bool) -> None:
+    claims = scaling.max_degrees(WORLD.book(9.0, ("fig8a", "degree_max", most, {})))
+    assert [(claim.verdict, "lower" in claim.why) for claim in claims] == [(verdict, lower)] * 2
+
+
 def test_straightness_is_that_of_the_scale_asked_for() -> None:
     assert straightness([1, 2, 3], [2, 4, 6], log=False) == pytest.approx(1.0)
     assert straightness([1, 10, 100], [1, 2, 3], log=True) == pytest.approx(1.0)

@@ -19,15 +19,14 @@ import pyarrow.parquet as pq
 from fast.test_measures import TOPICS, Interests, Links, arrays, overlays, pairs
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.lab.studies.overlay.pairs import interests_of
 from gossamer.pipeline import overlay, workloads
 from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.overlay_tables import components_of
 from gossamer.pipeline.subscriptions import AGAIN, NO_NODE, NO_TOPIC, find_table
-from gossamer.protocols.spidercast.experiment.setting import Interests as Wants
-from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
 from gossamer.web.overlay import sentence, write_report
@@ -47,7 +46,7 @@ class Made(NamedTuple):
     table: Path
     out: Path
     summary: Summary
-    wants: Wants
+    wants: InterestArrays
     measured: measures.Measures
 
 

@@ -69,7 +69,7 @@ class Told:
         return self.homes.get(word)
 
 
-class Hearing(Layer):
+class LinkNotes(Layer):
     """Notes what the overlay tells other layers."""
 
     def __init__(self, node: Stack) -> None:
@@ -101,8 +101,8 @@ class One:
         self.node = Stack(0, seed, hierarchy, Seen())
         self.view = Told(homes)
         self.overlay = Spidercast(self.node, self.view, self.params)
-        self.hearing = Hearing(self.node)
-        use(self.node, self.overlay, self.hearing, members=self.overlay)
+        self.link_notes = LinkNotes(self.node)
+        use(self.node, self.overlay, self.link_notes, members=self.overlay)
         self.now_us = 0
         self.timers: list[SetTimer] = []
         for topic in topics:

@@ -85,7 +85,7 @@ SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (spidercast.Redirect(0), (), ()),
     (spidercast.Disconnect(0), (), ()),
     (spidercast.DisconnectOk(0), (), ()),
-    (spidercast.Leave(0), (), ()),
+    (spidercast.LeaveLink(0), (), ()),
     (spidercast.Beat(spidercast.Standing(1, 1, True), spidercast.Standing(1, 1, True), 1), (), ()),
     (spidercast.Seek(0, 1, 5, b""), (), (5,)),
     (spidercast.Found(0, 1, (spidercast.Other(4, b""), spidercast.Other(5, b""))), (), (4, 5)),

@@ -14,18 +14,18 @@ from gossamer.live.config import Config
 from gossamer.live.config_place import LIVE_PLACE
 from gossamer.protocols.assemble import SpreadName
 from gossamer.protocols.recovery.params import Params as RecoveryParams
-from gossamer.sim.compared import Comparison, Design, Links, Spread, Workload
+from gossamer.sim.compared import ComparedDesign, Comparison, NetworkConditions, Spread, Workload
 from gossamer.sim.comparison import NOTED, ComparedTown, measured, measures
 from gossamer.sim.crowd import Crowd
 from gossamer.sim.designs import node_of
 from gossamer.sim.ledger import Compared, Ledger
 
 WORK = Workload(branching=(2, 2, 3), areas=2, topics=2, subscriptions=2, events=6, every_s=0.2, payload=100)
-CALM = Links(warmup_s=8.0, settle_s=4.0)
-DESIGNS = [Design(spread=spread) for spread in get_args(Spread)]
+CALM = NetworkConditions(warmup_s=8.0, settle_s=4.0)
+DESIGNS = [ComparedDesign(spread=spread) for spread in get_args(Spread)]
 
 
-def town(design: Design, network: Links = CALM, seed: int = 3) -> ComparedTown:
+def town(design: ComparedDesign, network: NetworkConditions = CALM, seed: int = 3) -> ComparedTown:
     made = ComparedTown(Comparison(design=design, workload=WORK, network=network), seed)
     made.play()
     return made
@@ -53,7 +53,7 @@ def test_those_of_the_smallest_addresses_stand_on_higher_levels() -> None:
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.spread)
-def test_where_nothing_goes_wrong_counts_add_up(design: Design) -> None:
+def test_where_nothing_goes_wrong_counts_add_up(design: ComparedDesign) -> None:
     ran = town(design)
     ledger, fates = ran.ledger, ran.outcomes()
     assert len(fates) == WORK.events
@@ -72,7 +72,7 @@ def test_where_nothing_goes_wrong_counts_add_up(design: Design) -> None:
 
 @pytest.mark.parametrize("spread", ["camcast", "spidercast", "dispatch", "flood"])
 def test_where_nothing_goes_wrong_everybody_gets_everything(spread: Spread) -> None:
-    said = measured(Comparison(design=Design(spread=spread), workload=WORK, network=CALM), 3)
+    said = measured(Comparison(design=ComparedDesign(spread=spread), workload=WORK, network=CALM), 3)
     assert (said["delivery"], said["reached_all"]) == (1.0, 1.0)
     assert 0 < said["latency_p50_ms"] <= said["latency_p99_ms"]
     assert said["words"] == 0 or spread == "spidercast"
@@ -83,7 +83,7 @@ def test_where_nothing_goes_wrong_everybody_gets_everything(spread: Spread) -> N
 
 
 def test_events_go_to_those_who_crash_before_they_do_and_count_for_nobody() -> None:
-    ran = town(Design(spread="flood"), Links(crashed=0.25, warmup_s=8.0, settle_s=4.0))
+    ran = town(ComparedDesign(spread="flood"), NetworkConditions(crashed=0.25, warmup_s=8.0, settle_s=4.0))
     crashed = ran.crowd.crashed
     assert all(peer not in fate.audience for fate in ran.outcomes() for peer in crashed)
     assert any(peer in fate.copies for fate in ran.outcomes() for peer in crashed)
@@ -93,7 +93,7 @@ def test_events_go_to_those_who_crash_before_they_do_and_count_for_nobody() -> N
 
 
 def test_what_is_told_of_nodes_is_told_of_those_that_stay() -> None:
-    ran = town(Design(spread="dispatch"), Links(crashed=0.4, warmup_s=8.0, settle_s=4.0))
+    ran = town(ComparedDesign(spread="dispatch"), NetworkConditions(crashed=0.4, warmup_s=8.0, settle_s=4.0))
     crashed, fates = ran.crowd.crashed, ran.outcomes()
     assert any(ran.ledger.noted.get(("relay", peer)) for peer in crashed)  # they did carry for others
     said = measures(ran)
@@ -103,14 +103,14 @@ def test_what_is_told_of_nodes_is_told_of_those_that_stay() -> None:
 
 
 def test_a_node_that_crashed_takes_no_upkeep() -> None:
-    ran = town(Design(spread="flood"), Links(crashed=0.25, warmup_s=8.0, settle_s=4.0))
+    ran = town(ComparedDesign(spread="flood"), NetworkConditions(crashed=0.25, warmup_s=8.0, settle_s=4.0))
     lived_s = 9 * (6 * 0.2 + 4.0) + 3 * 0.4
     assert measures(ran)["upkeep"] == pytest.approx(ran.ledger.upkeep / lived_s)
 
 
 def test_who_reads_the_topic_and_asked_for_other_values_is_not_off_topic() -> None:
     work = Workload(branching=(2, 2), areas=1, topics=1, subscriptions=1, wide=0.0, filtered=1.0, events=8)
-    said = measured(Comparison(design=Design(spread="flood"), workload=work, network=CALM), 3)
+    said = measured(Comparison(design=ComparedDesign(spread="flood"), workload=work, network=CALM), 3)
     assert said["unwanted"] > 0
     assert said["off_topic"] == 0.0
 
@@ -131,7 +131,7 @@ def test_a_look_at_an_attribute_is_counted_for_whoever_steps_next() -> None:
 
 @pytest.mark.parametrize("spread", ["camcast", "spidercast", "flood"])
 def test_where_filters_run_at_the_reader_each_asks_its_own_until_one_matches(spread: Spread) -> None:
-    ran = town(Design(spread=spread))
+    ran = town(ComparedDesign(spread=spread))
     asked = 0
     for fate in ran.outcomes():
         for peer in {**fate.copies, fate.publisher: 0}:
@@ -146,7 +146,7 @@ def test_where_filters_run_at_the_reader_each_asks_its_own_until_one_matches(spr
 
 @pytest.mark.parametrize("spread", ["dispatch", "hpmcast"])
 def test_where_filters_run_inside_the_network_those_who_carry_ask_too(spread: Spread) -> None:
-    inside, at_readers = (measures(town(Design(spread=each))) for each in (spread, "camcast"))
+    inside, at_readers = (measures(town(ComparedDesign(spread=each))) for each in (spread, "camcast"))
     assert inside["matches"] > at_readers["matches"] > 0
     assert inside["matches"] >= inside["matches_max"] > 0
 
@@ -167,7 +167,7 @@ def test_nodes_are_put_together_as_live_ones_are(spread: SpreadName) -> None:
     live = config.design.node(
         1, 7, Hierarchy(), config.params_of, lambda: config.scamp, config.search, str, config.recovery_of
     )
-    ours = node_of(Design(spread=spread, recovery="live"), Comparison().params, 1, 7, (0, 1), (2, 2))
+    ours = node_of(ComparedDesign(spread=spread, recovery="live"), Comparison().params, 1, 7, (0, 1), (2, 2))
     assert [settings(layer) for layer in ours.layers] == [settings(layer) for layer in live.layers]
 
 
@@ -184,10 +184,10 @@ def settings(layer: Layer) -> tuple[object, ...]:
 @pytest.mark.slow
 @pytest.mark.parametrize("spread", ["camcast", "spidercast", "hpmcast", "dispatch"])
 def test_recovery_makes_good_what_links_lose(spread: Spread) -> None:
-    lossy = Links(loss=0.2, warmup_s=20.0, settle_s=20.0)
+    lossy = NetworkConditions(loss=0.2, warmup_s=20.0, settle_s=20.0)
     work = Workload(branching=(3, 3, 3), events=20)
     with_it, without = (
-        measured(Comparison(design=Design(spread=spread, recovery=on), workload=work, network=lossy), 1)
+        measured(Comparison(design=ComparedDesign(spread=spread, recovery=on), workload=work, network=lossy), 1)
         for on in ("live", "none")
     )
     assert with_it["delivery"] == 1.0

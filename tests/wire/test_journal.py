@@ -32,7 +32,7 @@ from gossamer.protocols.camcast.messages import Alive, Probe
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
-from gossamer.protocols.scamp.layer import Patience, Renew
+from gossamer.protocols.scamp.layer import AnswerDue, Renew
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.wire import segment
@@ -109,8 +109,8 @@ def test_every_given_comes_back_exactly(kind: type[Struct]) -> None:
 
 
 def test_timers_with_the_same_fields_are_told_apart() -> None:
-    assert {Patience, Renew} <= set(TIMERS)
-    for timer in (Patience(".a", 3), Renew(".a", 3)):
+    assert {AnswerDue, Renew} <= set(TIMERS)
+    for timer in (AnswerDue(".a", 3), Renew(".a", 3)):
         read = GIVENS.read(written(Fired(timer)))
         assert isinstance(read, Fired)
         assert type(read.timer) is type(timer)
@@ -139,7 +139,7 @@ def test_a_message_no_layer_hears_is_refused_by_the_machine_as_it_was() -> None:
 
 @pytest.mark.parametrize(
     "genuine",
-    [Received(2, Probe(1, ".a")), Subscribe(".a"), Fired(Patience(".a", 1)), Tune(".a", ScampParams())],
+    [Received(2, Probe(1, ".a")), Subscribe(".a"), Fired(AnswerDue(".a", 1)), Tune(".a", ScampParams())],
     ids=kind_of,
 )
 def test_what_is_no_given_is_refused_and_nothing_else_happens(genuine: Given) -> None:
@@ -166,7 +166,7 @@ def test_settings_come_back_exactly() -> None:
 EVENT = Event(EventId(1, 2, 3), ".a", b"payload", {"x": 1})
 EFFECTS: list[Effect] = [
     Send((1, 2), Probe(5, ".a")),
-    SetTimer(10, Patience(".a", 3)),
+    SetTimer(10, AnswerDue(".a", 3)),
     Deliver(EVENT, 2),
     Note("publish", EVENT.id, topic=".a"),
 ]
@@ -175,7 +175,7 @@ CHANGED: dict[str, list[Effect]] = {
     "another order of peers": [Send((2, 1), Probe(5, ".a")), *EFFECTS[1:]],
     "another message": [Send((1, 2), Alive(5, ".")), *EFFECTS[1:]],
     "another timer with the same fields": [EFFECTS[0], SetTimer(10, Renew(".a", 3)), *EFFECTS[2:]],
-    "another time": [EFFECTS[0], SetTimer(11, Patience(".a", 3)), *EFFECTS[2:]],
+    "another time": [EFFECTS[0], SetTimer(11, AnswerDue(".a", 3)), *EFFECTS[2:]],
     "another payload": [*EFFECTS[:2], Deliver(replace(EVENT, payload=b"Payload"), 2), EFFECTS[3]],
     "more hops": [*EFFECTS[:2], Deliver(EVENT, 3), EFFECTS[3]],
     "another note": [*EFFECTS[:3], Note("publish", EVENT.id, topic=".b")],
@@ -191,7 +191,7 @@ def test_a_digest_notices(changed: list[Effect]) -> None:
 
 
 def test_effects_that_cannot_be_encoded_still_have_a_digest() -> None:
-    large: list[Effect] = [SetTimer(2**70, Patience(".a", 1)), Note("reject", detail="half a letter: \ud800")]
+    large: list[Effect] = [SetTimer(2**70, AnswerDue(".a", 1)), Note("reject", detail="half a letter: \ud800")]
     assert digest(large) == digest(tuple(large)) != digest(large[:1])
 
 

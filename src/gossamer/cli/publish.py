@@ -11,7 +11,7 @@ import click
 from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
-from gossamer.cli.handing import Publish, hand_all
+from gossamer.cli.in_flight import Publish, publish_all
 from gossamer.cli.stdin import lines
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
@@ -95,10 +95,12 @@ async def publish(
     async with AsyncExitStack() as stack:
         if join or (through := await attached(stack, whom, wish, guest)) is None:
             node = await visiting(stack, wish, guest)
-            await hand_all(lambda data: node.publish(wish.topic, data, attributes=wish.attributes), given(once), told)
+            await publish_all(
+                lambda data: node.publish(wish.topic, data, attributes=wish.attributes), given(once), told
+            )
             await wait_until_taken(node, wish.topic, patience_s)
         else:
-            await hand_all(through, given(once), told)
+            await publish_all(through, given(once), told)
 
 
 async def attached(stack: AsyncExitStack, whom: Attachment, wish: Wish, guest: Config | None) -> Publish | None:

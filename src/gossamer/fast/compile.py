@@ -1,7 +1,7 @@
 """Compiles a protocol's kernel together with its rules and the draws.
 
 Numba's own cache looks only at the file of the function it compiles: a changed `rules.py` would go unnoticed and
-the old rule would run. So the cache folder is named by a hash of every source that takes part.
+the old rule would run. So the cache folder is named by a hash of every source that takes part or stands beside it.
 """
 
 import contextlib
@@ -14,6 +14,7 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from pkgutil import iter_modules
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -34,6 +35,16 @@ def _sources(kernel: str) -> list[ModuleType]:
     rules = [f"{protocol}.rules"] if protocol and find_spec(f"{protocol}.rules") else []
     names = [*getattr(import_module(kernel), "SOURCES", SHARED), *rules, kernel]
     return [import_module(name) for name in names]
+
+
+def _deciding(kernel: str) -> list[ModuleType]:
+    """What is compiled, and what else is in the kernel's folder: kinds of arrays, and which column means what."""
+    modules = _sources(kernel)
+    folder = kernel.rpartition(".")[0]
+    if not folder.endswith(".kernel"):
+        return modules
+    beside = [import_module(f"{folder}.{each.name}") for each in iter_modules(import_module(folder).__path__)]
+    return [*modules, *(module for module in beside if module not in modules)]
 
 
 def _fingerprint(modules: list[ModuleType], parallel: bool) -> str:
@@ -66,7 +77,7 @@ def namespace_of(kernel: str, *, parallel: bool = False) -> dict[str, Any]:
         # Else threads spin between rounds, and keep the core from whoever has something to do.
         os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     settings: Any = numba.config
-    kept, settings.CACHE_DIR = settings.CACHE_DIR, str(cache_folder() / _fingerprint(modules, parallel))
+    kept, settings.CACHE_DIR = settings.CACHE_DIR, str(cache_folder() / _fingerprint(_deciding(kernel), parallel))
     try:
         for function in functions:
             moved = FunctionType(function.__code__, namespace, function.__name__, function.__defaults__)

@@ -8,7 +8,7 @@ from gossamer.fast.compile import compiled
 from gossamer.protocols.hpmcast.experiment.results import HierarchyResult, summed_up
 from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
 from gossamer.protocols.hpmcast.kernel import arrays
-from gossamer.protocols.hpmcast.kernel.arrays import Room, prepare
+from gossamer.protocols.hpmcast.kernel.arrays import RunArrays, prepare
 
 KERNEL = "gossamer.protocols.hpmcast.kernel.run"
 
@@ -18,14 +18,14 @@ def run(setting: HierarchySetting, seeds: Sequence[int]) -> list[HierarchyResult
     return [result(setting, seed, play(setting, seed)) for seed in seeds]
 
 
-def play(setting: HierarchySetting, seed: int) -> Room:
+def play(setting: HierarchySetting, seed: int) -> RunArrays:
     """One run; what is left when it is over."""
     room = prepare(setting, seed)
     compiled(KERNEL)(*room)
     return room
 
 
-def result(setting: HierarchySetting, seed: int, room: Room) -> HierarchyResult:
+def result(setting: HierarchySetting, seed: int, room: RunArrays) -> HierarchyResult:
     ground, levels = room.ground, setting.levels
     wants, known = ground.wants.astype(bool), room.state.known
     counted = known != arrays.DOWN

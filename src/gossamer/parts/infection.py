@@ -5,10 +5,10 @@ A process's byte says FRESH, DEAD, or in which round the event reached it (round
 it scans for its own mark. All writes of one round write the same byte, which is why two threads may share the array.
 
 A protocol's kernel adds `tables(setting, publication, count_arrivals)`, a named tuple of arrays with at least the
-fields of `Ground`, and `round_of_block`, what the processes of a block do in one round. Where speed matters it lets
-them act in batches: muster those whose turn it is, then aim, lose, infect. Targets stand in a column per process, so
-that each step is a plain loop over a row, which the processor takes several at a time, and no byte of memory is waited
-for before the others are asked for.
+fields of `CommunityArrays`, and `round_of_block`, what the processes of a block do in one round. Where speed matters it
+lets them act in batches: muster those whose turn it is, then aim, lose, infect. Targets stand in a column per process,
+so that each step is a plain loop over a row, which the processor takes several at a time, and no byte of memory is
+waited for before the others are asked for.
 """
 
 from collections.abc import Sequence
@@ -283,7 +283,7 @@ def spread_many(seeds: Any, home: Any, sequence: Any, table: Any, state: Any,
         spread(seeds[run], home, sequence, table, state, picked, stamps, counts, tallies[run])
 
 
-class Ground(NamedTuple):
+class CommunityArrays(NamedTuple):
     """What every kernel's tables have: the communities, cut into blocks."""
 
     start: Any
@@ -294,14 +294,14 @@ class Ground(NamedTuple):
     block_community: Any
 
 
-def ground(communities: Sequence[Community], stillborn: float) -> Ground:
+def community_arrays(communities: Sequence[Community], stillborn: float) -> CommunityArrays:
     blocks = [
         (low, min(low + BLOCK, group.start + group.size), index)
         for index, group in enumerate(communities)
         for low in range(group.start, group.start + group.size, BLOCK)
     ]
     columns = np.array(blocks, np.int64).reshape(-1, 3).T.copy()
-    return Ground(
+    return CommunityArrays(
         start=np.array([group.start for group in communities], np.int64),
         size=np.array([group.size for group in communities], np.int64),
         crashed=np.array([crashed(group.size, stillborn) for group in communities], np.int64),

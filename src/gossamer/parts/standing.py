@@ -12,7 +12,7 @@ Rank: TypeAlias = tuple[int, int, int]
 NOWHERE: Rank = (0, 0, 0)
 
 
-class Other:
+class OtherStand:
     """What a peer said last."""
 
     __slots__ = ("child", "life", "missed", "rank")
@@ -35,7 +35,7 @@ class Stand:
         self.rooted = False
         self.parent: Peer | None = None
         self.parent_life = 0
-        self.others: dict[Peer, Other] = {}
+        self.others: dict[Peer, OtherStand] = {}
         self.news = False
         "Whether a beat came since our last tick."
         self.quiet = 0
@@ -60,7 +60,7 @@ class Stand:
         ahead = [peer for peer, other in self.others.items() if other.rank > self.rank]
         return max(ahead, key=lambda peer: self.others[peer].rank, default=None)
 
-    def know(self, peer: Peer, life: int) -> Other | None:
+    def know(self, peer: Peer, life: int) -> OtherStand | None:
         """The peer's entry; None: this is of a former life of it."""
         other = self.others.get(peer)
         if other is not None and other.life > life:
@@ -73,7 +73,7 @@ class Stand:
                 if out is None:
                     return None
                 del self.others[out]
-            other = self.others[peer] = Other(life)
+            other = self.others[peer] = OtherStand(life)
         return other
 
     def drop(self, peer: Peer) -> None:

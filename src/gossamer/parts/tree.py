@@ -83,8 +83,8 @@ class SpanningTree(Layer):
     `offer` and `part` are the messages of the protocol that uses it."""
 
     def __init__(self, node: Stack, members: Members, pace: Pace, offer: type[Offer], part: type[Part]) -> None:
-        self.offer, self.part = offer, part
         super().__init__(node)
+        self.offer, self.part = offer, part
         self.members = members
         self.pace = pace
         self.stands: dict[Topic, Stand] = {}

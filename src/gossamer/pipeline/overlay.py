@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.pipeline import overlay_tables as tables
 from gossamer.pipeline.desk import Desk, in_one_task
 from gossamer.pipeline.folders import make_folder
@@ -26,7 +26,7 @@ from gossamer.pipeline.overlay_summary import Aside, SetAside, Summary, summed_u
 from gossamer.pipeline.subscriptions import Sorted, Table, sort_rows
 from gossamer.pipeline.traces import as_it_is
 from gossamer.pipeline.workloads import generate_pairs
-from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
 
@@ -62,7 +62,7 @@ class Numbered(NamedTuple):
     nodes: DataFrame
     topics: DataFrame
     pairs: DataFrame
-    interests: Interests
+    interests: InterestArrays
     node_names: Any
     "By number."
 
@@ -167,7 +167,7 @@ def number(good: DataFrame, desk: Desk) -> Numbered | None:
     settled = desk.read_settled("pairs")
     keys = np.sort(settled["node"].to_numpy() * len(names) + settled["topic"].to_numpy())
     starts = np.concatenate([[0], np.cumsum(np.bincount(keys // len(names)))])
-    interests = Interests(starts, (keys % len(names)).astype(np.int32), len(names))
+    interests = InterestArrays(starts, (keys % len(names)).astype(np.int32), len(names))
     return Numbered(nodes, topics, pairs, interests, node_names)
 
 

@@ -11,7 +11,7 @@ from pyspark.sql import functions as F
 from gossamer.fast import measures
 from gossamer.pipeline.desk import write_lines
 from gossamer.pipeline.overlay_tables import Degrees
-from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay
 from gossamer.protocols.spidercast.params import Params
 
 
@@ -83,7 +83,7 @@ class Aside(NamedTuple):
 
 
 def summed_up(
-    interests: Interests, overlay: Overlay, degrees: Degrees, by_topic: DataFrame, graphs: measures.Graphs,
+    interests: InterestArrays, overlay: Overlay, degrees: Degrees, by_topic: DataFrame, graphs: measures.Graphs,
     explored: measures.Explored, aside: Aside, params: Params, seed: int,
 ) -> Summary:  # fmt: skip
     topics, components, partitioned = by_topic.agg(

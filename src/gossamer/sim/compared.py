@@ -20,7 +20,7 @@ DEGREES = {"reached_50": 0.5, "reached_90": 0.9, "reached_99": 0.99, "reached_al
 LEVELS_SHOWN = 4
 
 
-class Design(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ComparedDesign(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """[design]"""
 
     spread: Spread = "camcast"
@@ -80,7 +80,7 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         return math.prod(self.branching)
 
 
-class Links(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class NetworkConditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """[network]"""
 
     loss: float = 0.0
@@ -109,10 +109,10 @@ class Links(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Comparison(Struct, frozen=True, kw_only=True):
     """All that one run depends on, but for its seed."""
 
-    design: Design = field(default_factory=Design)
+    design: ComparedDesign = field(default_factory=ComparedDesign)
     params: HpmcastParams = field(default_factory=HpmcastParams.live)
     workload: Workload = field(default_factory=Workload)
-    network: Links = field(default_factory=Links)
+    network: NetworkConditions = field(default_factory=NetworkConditions)
 
     @property
     def crash_us(self) -> int:

@@ -24,7 +24,7 @@ from gossamer.protocols.search.layer import Search
 from gossamer.protocols.search.params import Params as SearchParams
 from gossamer.protocols.spidercast.layer import Spidercast
 from gossamer.protocols.spidercast.node import spidercast_node
-from gossamer.sim.compared import Design
+from gossamer.sim.compared import ComparedDesign
 
 PULL = replace(RecoveryParams.live(), store=False)
 EXCHANGE = replace(PULL, method="exchange", push_every_us=0, tail_after_us=0)
@@ -32,7 +32,7 @@ EXCHANGE = replace(PULL, method="exchange", push_every_us=0, tail_after_us=0)
 
 
 def node_of(
-    design: Design, params: HpmcastParams, me: Peer, seed: int, address: Address, branching: Sequence[int]
+    design: ComparedDesign, params: HpmcastParams, me: Peer, seed: int, address: Address, branching: Sequence[int]
 ) -> Stack:
     """A node that finds its place itself, with parameters for networks in use; `params` are hpmcast's."""
     live = EXCHANGE if design.spread == "hpmcast" else PULL

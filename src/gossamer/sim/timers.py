@@ -25,13 +25,13 @@ from gossamer.protocols.hpmcast.membership import Membership
 from gossamer.protocols.interests import layer as interests
 from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.scamp.headcount import Count, Headcount
-from gossamer.protocols.scamp.layer import Scamp, Tick
+from gossamer.protocols.scamp.layer import BeatsDue, Scamp
 from gossamer.protocols.spidercast.layer import Maintain, Spidercast
 from gossamer.sim.checkers import CheckFailed
 from gossamer.sim.world import Watcher, World
 
 OF_EACH_COMMUNITY: Mapping[type[Layer], type[Timer]] = {
-    Scamp: Tick,
+    Scamp: BeatsDue,
     Headcount: Count,
     Links: Keep,
     SpanningTree: tree.Tick,

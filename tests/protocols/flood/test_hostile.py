@@ -26,9 +26,9 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
+from gossamer.protocols.flood.awaited import AWAITED_MAX, PER_PEER, TRIES
 from gossamer.protocols.flood.branches import GUESTS_MAX
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Message, Near, Part, Pass, Prune
-from gossamer.protocols.flood.missing import MISSING_MAX, PER_PEER, TRIES
 from gossamer.protocols.flood.params import Params
 from gossamer.protocols.flood.tree import GRAFTS_PER_S, TOPICS_MAX, WORDS_BURST, BroadcastTree
 from gossamer.wire.codec import Codec
@@ -56,8 +56,8 @@ class Member(Victim):
         tree = self.tree
         assert len(self.waiting) <= 2
         assert len(tree.recent.kept) == len(tree.recent.order) <= tree.params.remembered
-        assert len(tree.missing) <= MISSING_MAX
-        assert sum(tree.missing.told_by.values()) == len(tree.missing)
+        assert len(tree.awaited) <= AWAITED_MAX
+        assert sum(tree.awaited.told_by.values()) == len(tree.awaited)
         assert len(tree.branches) <= TOPICS_MAX
         for branch in tree.branches.values():
             assert max(len(branch.guests), len(branch.asked) - len(branch.guests)) <= GUESTS_MAX
@@ -119,12 +119,12 @@ def test_one_that_makes_events_up_fills_its_own_share_and_is_asked_a_few_times_f
     for number in range(100):
         ids = tuple(EventId(66, number, n) for n in range(IDS_MAX))
         victim.hear(66, Have(NEWS, ids))
-    assert len(victim.tree.missing) == PER_PEER
+    assert len(victim.tree.awaited) == PER_PEER
     victim.hear(1, Have(NEWS, (EventId(9, 0, 1),)))
     asked = [graft for _ in range(2 * TRIES) for graft in sent(victim.wait(300_000), Graft)]
     assert sum(len(graft.ids) for _, graft in asked) == TRIES * (PER_PEER + 1)  # type: ignore[attr-defined]
     assert {peers for peers, _ in asked} == {(66,), (1,)}
-    assert len(victim.tree.missing) == 0
+    assert len(victim.tree.awaited) == 0
     assert victim.waiting == []
     victim.check()
 
@@ -133,7 +133,7 @@ def test_many_that_make_events_up_fill_a_bounded_table() -> None:
     victim = Member()
     for peer in range(100, 200):
         victim.hear(peer, Have(NEWS, tuple(EventId(peer, 0, n) for n in range(IDS_MAX))))
-    assert len(victim.tree.missing) == MISSING_MAX
+    assert len(victim.tree.awaited) == AWAITED_MAX
     victim.check()
 
 

@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.fast import epidemic as fast
+from gossamer.fast import recovery as fast
 from gossamer.protocols.dispatch import messages as dispatch_messages
 from gossamer.protocols.recovery import messages as recovery_messages
 from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.kernel import columns as col
 from gossamer.protocols.recovery.kernel.columns import METHODS
 from gossamer.protocols.recovery.params import Params
-from gossamer.sim import epidemic as sim
+from gossamer.sim import recovery as sim
 from gossamer.wire.codec import Codec
 
 LOSSES = (0.1, 0.2, 0.3)

@@ -14,7 +14,7 @@ from gossamer.core.machine import (
     Tune,
     Unsubscribe,
 )
-from gossamer.protocols.scamp.layer import Again, Patience, Renew, Tick
+from gossamer.protocols.scamp.layer import AnswerDue, AskAgain, BeatsDue, Renew
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.scamp.params import Params
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -23,7 +23,7 @@ from protocols.member import LEASE, One, sent, timers
 
 def accepted(one: One, by: int = 9) -> list[Effect]:
     effects = one.hear(by, AnsContact(".", (by,)))
-    ((_, join),) = sent(effects, Join) or sent(one.fire(Patience), Join)
+    ((_, join),) = sent(effects, Join) or sent(one.fire(AnswerDue), Join)
     return one.hear(by, Accept(".", join.number))  # type: ignore[attr-defined]
 
 
@@ -41,9 +41,9 @@ def test_a_newcomer_asks_tells_its_contact_and_holds_whoever_accepts() -> None:
 def test_contacts_that_answer_late_are_asked_at_once_by_those_alone_and_by_nobody_else() -> None:
     one = One()
     for _ in range(6):
-        one.fire(Patience)
+        one.fire(AnswerDue)
     assert [peer for peer, _ in sent(one.take(Contacted((7,))), ReqContact)] == [7]
-    assert timers(one.take(Contacted((8,))), Patience)[0].after_us == Params().patience_us
+    assert timers(one.take(Contacted((8,))), AnswerDue)[0].after_us == Params().patience_us
     one.hear(9, Kept("."))
     assert not sent(one.take(Contacted((10,))), ReqContact)
 
@@ -164,29 +164,29 @@ def test_a_beat_is_answered_and_tells_that_we_are_held() -> None:
 def test_who_does_not_answer_a_beat_is_asked_again_within_it_and_dropped_after_sixteen_questions() -> None:
     one = One(2, 3)
     for beat in range(4):
-        assert [peer for peer, _ in sent(one.fire(Tick), Beat)] == [2, 3]
+        assert [peer for peer, _ in sent(one.fire(BeatsDue), Beat)] == [2, 3]
         one.hear(2, Here("."))
         for _ in range(3):
-            assert [peer for peer, _ in sent(one.fire(Again), Beat)] == [3], beat
+            assert [peer for peer, _ in sent(one.fire(AskAgain), Beat)] == [3], beat
         assert one.held == [2, 3]
-    one.fire(Tick)
+    one.fire(BeatsDue)
     assert one.held == [2]
 
 
 def test_where_everybody_answers_nobody_is_asked_twice() -> None:
     one = One(2, 3)
-    one.fire(Tick)
+    one.fire(BeatsDue)
     one.hear(2, Here("."))
     one.hear(3, Here("."))
-    assert one.fire(Again) == []
+    assert one.fire(AskAgain) == []
 
 
 def test_one_answer_clears_all_doubt() -> None:
     one = One(2)
     for _ in range(8):
-        one.fire(Tick)
-        one.fire(Again)
-        one.fire(Again)
+        one.fire(BeatsDue)
+        one.fire(AskAgain)
+        one.fire(AskAgain)
         one.hear(2, Here("."))
     assert one.held == [2]
 
@@ -194,11 +194,11 @@ def test_one_answer_clears_all_doubt() -> None:
 def test_who_owes_two_answers_or_two_beats_is_kept_but_named_to_nobody() -> None:
     one = One(2, 3)
     one.hear(5, Beat("."))
-    one.fire(Tick)
+    one.fire(BeatsDue)
     one.hear(2, Here("."))
-    one.fire(Again)
+    one.fire(AskAgain)
     assert {*one.scamp.named(".")} == {2, 5}
-    one.fire(Tick)
+    one.fire(BeatsDue)
     one.hear(2, Here("."))
     one.hear(3, Here("."))
     assert {*one.scamp.named(".")} == {2, 3}
@@ -209,13 +209,13 @@ def test_a_holder_is_forgotten_when_five_beats_go_by_without_one_of_its_own() ->
     one = One()
     one.hear(5, Beat("."))
     for _ in range(4):
-        one.fire(Tick)
+        one.fire(BeatsDue)
     assert one.scamp.about(".") == [5]
     one.hear(5, Beat("."))
     for _ in range(4):
-        one.fire(Tick)
+        one.fire(BeatsDue)
     assert one.scamp.about(".") == [5]
-    one.fire(Tick)
+    one.fire(BeatsDue)
     assert one.scamp.about(".") == []
 
 
@@ -223,7 +223,7 @@ def test_a_node_that_wakes_up_late_asks_before_it_drops_anybody() -> None:
     one = One(2, 3)
     one.hear(5, Beat("."))
     one.now_us += 50 * SECOND_US  # its leases still hold
-    one.fire(Tick)
+    one.fire(BeatsDue)
     assert one.scamp.about(".") == [2, 3, 5]
 
 
@@ -236,8 +236,8 @@ def test_a_peer_given_up_by_the_transport_is_forgotten() -> None:
 
 def test_stale_timers_do_nothing() -> None:
     one = One()
-    (old,) = timers(one.first, Tick)
-    (waiting,) = timers(one.first, Patience)
+    (old,) = timers(one.first, BeatsDue)
+    (waiting,) = timers(one.first, AnswerDue)
     accepted(one)
     assert one.take(Fired(waiting.timer)) == []
     one.take(Unsubscribe("."))
@@ -252,7 +252,7 @@ def test_a_renewal_nobody_answers_goes_through_a_member_of_the_view() -> None:
     assert renew.after_us < Params().first_lease_us
     one.hear(2, Kept("."))
     one.fire(Renew)
-    ((contact, join),) = sent(one.fire(Patience), Join)
+    ((contact, join),) = sent(one.fire(AnswerDue), Join)
     assert contact in one.scamp.about(".")
     assert join.copies is not None  # type: ignore[attr-defined]
 
@@ -261,7 +261,7 @@ def test_who_has_company_hears_all_answers_and_prefers_a_stranger_for_its_contac
     one = One(2, 3)
     assert not sent(one.hear(2, AnsContact(".", (2, 3))), Join)
     one.hear(3, AnsContact(".", (3, 44)))
-    assert [peer for peer, _ in sent(one.fire(Patience), Join)] == [44]
+    assert [peer for peer, _ in sent(one.fire(AnswerDue), Join)] == [44]
 
 
 def test_each_failed_attempt_walks_fewer_steps_and_ends_at_whoever_answered() -> None:
@@ -270,7 +270,7 @@ def test_each_failed_attempt_walks_fewer_steps_and_ends_at_whoever_answered() ->
     for _ in range(4):
         ((contact, join),) = sent(one.hear(9, AnsContact(".", (9, 10, 11))), Join)
         walks.append(join.walk)  # type: ignore[attr-defined]
-        one.fire(Patience)
+        one.fire(AnswerDue)
     assert walks == [5, 2, 1, 0]
     assert contact == 9
     assert not one.scamp.ready(".")  # contacts were named: it is not alone

@@ -2,7 +2,7 @@
 
 from gossamer.core.machine import Subscribe, Unsubscribe
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.messages import Beat, Connect, Disconnect, DisconnectOk, Leave, Standing
+from gossamer.protocols.spidercast.messages import Beat, Connect, Disconnect, DisconnectOk, LeaveLink, Standing
 from gossamer.protocols.spidercast.task import Task
 from protocols.overlays import One, wants
 
@@ -45,7 +45,7 @@ def test_where_few_greedy_links_still_do_random_coverage_comes_back_and_no_link_
     said = [message for _ in range(4) for message in one.round()]
     assert random(one).coverage >= 1
     assert 8 in random(one).neighbours
-    assert not [message for message in said if isinstance(message, Disconnect | Leave)]
+    assert not [message for message in said if isinstance(message, Disconnect | LeaveLink)]
 
 
 def test_where_more_greedy_links_are_needed_the_random_ones_of_before_are_asked_to_part_and_who_refuses_stays() -> None:

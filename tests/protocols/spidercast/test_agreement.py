@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.fast import overlay as fast
+from gossamer.fast import spidercast as fast
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.sim import overlay as sim
+from gossamer.sim import spidercast as sim
 
 CASES: dict[str, dict[str, Any]] = {
     "coverage": {},

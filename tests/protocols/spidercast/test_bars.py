@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gossamer.fast import measures
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
 from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params

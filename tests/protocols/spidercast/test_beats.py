@@ -20,14 +20,14 @@ from gossamer.core.machine import (
 from gossamer.core.topics import Hierarchy
 from gossamer.parts.wants import chain_of
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.beats import Pulse
+from gossamer.protocols.spidercast.beats import BeatDue
 from gossamer.protocols.spidercast.layer import Maintain
 from gossamer.protocols.spidercast.links import ASKED_BURST
 from gossamer.protocols.spidercast.messages import (
     Beat,
     Connect,
     ConnectOk,
-    Leave,
+    LeaveLink,
     Seek,
     Standing,
 )
@@ -39,7 +39,7 @@ from protocols.overlays import NO, One, only, wants
 
 def pulse(one: One) -> list[Struct]:
     one.now_us += one.params.beat_us
-    return one.give(Fired(Pulse()))
+    return one.give(Fired(BeatDue()))
 
 
 def test_heartbeats_tell_degree_and_target_of_both_tasks_and_wants_only_if_they_changed() -> None:
@@ -63,8 +63,8 @@ def test_a_silent_neighbour_is_given_up_and_one_that_is_heard_is_not() -> None:
         one.hear(8, Beat(Standing(1, 1, True), NO, wants(".a").word))
     said = pulse(one)
     assert one.overlay.about(".a") == [8]
-    assert Leave(0) in said
-    assert one.hearing.told[-1] == ("down", 7)
+    assert LeaveLink(0) in said
+    assert one.link_notes.told[-1] == ("down", 7)
 
 
 def test_a_peer_the_transport_gave_up_is_a_neighbour_no_longer_nor_a_candidate() -> None:
@@ -82,7 +82,7 @@ def test_a_peer_the_transport_gave_up_is_a_neighbour_no_longer_nor_a_candidate()
 def test_a_link_that_only_the_other_end_has_is_ended() -> None:
     one = One(".a")
     one.hear(7, Beat(Standing(1, 1, True), Standing(1, 1, True), 0))
-    assert one.sent() == [(7, Leave(0)), (7, Leave(1))]
+    assert one.sent() == [(7, LeaveLink(0)), (7, LeaveLink(1))]
     assert one.hear(7, Beat(NO, NO, 0)) == []
 
 
@@ -121,7 +121,7 @@ def test_random_coverage_is_raised_step_by_step_where_greedy_took_as_few_links_a
         one.link(peer, *everything, task=1)
     one.round(5)
     assert random.coverage == 2  # six links for six topics: no more
-    one.hear(6, Leave(1))
+    one.hear(6, LeaveLink(1))
     one.round(5)
     assert random.coverage == 4  # never more than that
 
@@ -209,9 +209,9 @@ def test_rounds_are_rare_at_rest_and_stale_timers_are_ignored() -> None:
     one.round()
     assert [each.after_us for each in one.timers] == [one.params.rest_us]
     one.view.put(7, ".a")
-    one.hear(7, Leave(0))
+    one.hear(7, LeaveLink(0))
     one.link(8, ".a")
-    one.hear(8, Leave(0))
+    one.hear(8, LeaveLink(0))
     assert one.overlay.number == first + 1
     assert one.give(Fired(Maintain(first))) == []
     assert type(only(one.round())) is Connect
@@ -223,7 +223,7 @@ def test_settings_may_change_and_a_task_that_is_switched_off_leaves_its_neighbou
     one.link(7, ".a")
     one.link(8, ".a", task=1)
     one.give(Tune(".", Params(greedy=2, random=0)))
-    assert one.sent() == [(8, Leave(1))]
+    assert one.sent() == [(8, LeaveLink(1))]
     assert one.greedy.limit == 2
     one.give(Tune(".", Params(selection="similarity")))
     assert one.greedy.limit == 2
@@ -267,7 +267,7 @@ def test_a_neighbour_that_changes_its_mind_all_the_time_is_not_followed_each_tim
     for number in range(3 * ASKED_BURST):
         wanted = wants(".a", ".b" if number % 2 else ".c")
         one.hear(7, Beat(Standing(1, 1, True), NO, one.overlay.links.wants.word, wanted.packed))
-    assert 0 < one.hearing.told.count(("wants", 7)) < ASKED_BURST
+    assert 0 < one.link_notes.told.count(("wants", 7)) < ASKED_BURST
     one.now_us += SECOND_US
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".a", ".d").packed))
     assert one.overlay.links.neighbours() == {7: wants(".a", ".d")}

@@ -5,12 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gossamer.fast import churn as fast
+from gossamer.fast import spidercast_churn as fast
 from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned
-from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
-from gossamer.sim.overlay import Stage
+from gossamer.sim.spidercast import Stage
 
 CASES: dict[str, dict[str, Any]] = {
     "coverage": {},
@@ -42,7 +42,7 @@ class Machines(Stage):
     """Machines that come and go when the schedule says so, each time with other interests."""
 
     def __init__(self, made: Workload, params: Params, churn: Churn, seed: int) -> None:
-        nobody = Interests(np.zeros(made.nodes + 1, np.int64), np.zeros(0, np.int32), made.topics)
+        nobody = InterestArrays(np.zeros(made.nodes + 1, np.int64), np.zeros(0, np.int32), made.topics)
         super().__init__(OverlaySetting(interests=nobody, params=params), seed)
         for who in tuple(self.nodes):
             self.stop(who)

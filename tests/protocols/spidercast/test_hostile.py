@@ -48,8 +48,8 @@ def check(one: One) -> None:
         assert all(len(board) <= rules.BOARD_MAX for board in boards.values())
     assert one.overlay.beats.unanswered.asks.keys() <= one.overlay.links.neighbours().keys()
     assert one.overlay.beats.ignorant.keys() <= one.overlay.links.neighbours().keys()
-    up = [peer for what, peer in one.hearing.told if what == "up"]
-    down = [peer for what, peer in one.hearing.told if what == "down"]
+    up = [peer for what, peer in one.link_notes.told if what == "up"]
+    down = [peer for what, peer in one.link_notes.told if what == "down"]
     assert all(up.count(peer) - down.count(peer) == one.overlay.links.linked(peer) for peer in {*up, *down})
 
 

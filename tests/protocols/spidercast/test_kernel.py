@@ -10,31 +10,31 @@ from gossamer.core.draws import VIEW, distinct, fold
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, build
+from gossamer.fast.spidercast import KERNEL, build
 from gossamer.protocols.spidercast.experiment import static
-from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.kernel import arrays, choosing
 from gossamer.protocols.spidercast.kernel import columns as col
 from gossamer.protocols.spidercast.params import Params
 
 
-def wanting(*rows: list[int], topics: int = 100) -> Interests:
+def wanting(*rows: list[int], topics: int = 100) -> InterestArrays:
     """Interests written out."""
     starts = np.cumsum([0, *map(len, rows)], dtype=np.int64)
-    return Interests(starts, np.array([topic for row in rows for topic in row], np.int32), topics)
+    return InterestArrays(starts, np.array([topic for row in rows for topic in row], np.int32), topics)
 
 
-def setting(interests: Interests, **params: Any) -> OverlaySetting:
+def setting(interests: InterestArrays, **params: Any) -> OverlaySetting:
     return OverlaySetting(interests=interests, params=Params(**params))
 
 
-def partitioned(interests: Interests, links: Any) -> int:
+def partitioned(interests: InterestArrays, links: Any) -> int:
     found = measures.measure(interests.starts, interests.topics, interests.topic_count, links, exact_up_to=-1)
     return found.topics_partitioned
 
 
-def with_rare_topics(nodes: int = 2000) -> Interests:
+def with_rare_topics(nodes: int = 2000) -> InterestArrays:
     """News feeds; besides them node 7 alone wants topic 100, nodes 11 and 1500 want topic 101."""
     plain = Workload(nodes=nodes).interests(1)
     rows = [plain.of(node) for node in range(nodes)]

@@ -1,14 +1,6 @@
 """One overlay node: what it says to others and what it makes of what they say."""
 
-from gossamer.core.machine import (
-    Fired,
-    StartPublishing,
-    StopPublishing,
-    Unsubscribe,
-)
-from gossamer.core.machine import (
-    Leave as NodeLeaves,
-)
+from gossamer.core.machine import Fired, Leave, StartPublishing, StopPublishing, Unsubscribe
 from gossamer.core.topics import Hierarchy
 from gossamer.protocols.spidercast.layer import Maintain
 from gossamer.protocols.spidercast.messages import (
@@ -17,7 +9,7 @@ from gossamer.protocols.spidercast.messages import (
     ConnectOk,
     Disconnect,
     DisconnectOk,
-    Leave,
+    LeaveLink,
     Redirect,
     Standing,
 )
@@ -44,7 +36,7 @@ def test_a_candidate_that_does_not_answer_is_asked_again_only_after_quarantine()
 def test_a_request_is_accepted_and_the_link_told_to_other_layers() -> None:
     one = One(".a")
     assert only(one.link(7, ".a", degree=4, target=9)) == ConnectOk(0, 1, 0, wants(".a").packed)
-    assert one.hearing.told == [("up", 7)]
+    assert one.link_notes.told == [("up", 7)]
     assert one.overlay.about(".a") == [7]
     assert (one.greedy.neighbours[7].degree, one.greedy.neighbours[7].target) == (4, 9)
 
@@ -65,17 +57,17 @@ def test_asking_a_neighbour_again_is_answered_and_changes_nothing() -> None:
     assert type(only(one.link(7, ".a", degree=2, target=3))) is ConnectOk
     assert one.greedy.degree == 1
     assert one.greedy.neighbours[7].degree == 2
-    assert one.hearing.told == [("up", 7)]
+    assert one.link_notes.told == [("up", 7)]
 
 
 def test_one_link_of_two_tasks_is_one_link_to_others() -> None:
     one = One(".a", random=1)
     one.link(7, ".a")
     one.link(7, ".a", task=1)
-    one.hear(7, Leave(0))
-    assert one.hearing.told == [("up", 7)]
-    one.hear(7, Leave(1))
-    assert one.hearing.told == [("up", 7), ("down", 7)]
+    one.hear(7, LeaveLink(0))
+    assert one.link_notes.told == [("up", 7)]
+    one.hear(7, LeaveLink(1))
+    assert one.link_notes.told == [("up", 7), ("down", 7)]
 
 
 def test_nobody_is_taken_beyond_limit_and_margin_but_sent_on_with_a_hint() -> None:
@@ -93,7 +85,7 @@ def test_who_shares_nothing_is_sent_away_and_to_nobody() -> None:
     one = One(".a")
     one.link(8, ".a")
     assert only(one.link(7, ".x")) == Redirect(0)
-    assert only(one.accept(7, ".x")) == Leave(0)
+    assert only(one.accept(7, ".x")) == LeaveLink(0)
 
 
 def test_who_wants_a_subtopic_or_what_includes_ours_shares_something() -> None:
@@ -106,7 +98,7 @@ def test_an_accepted_request_makes_a_link_and_one_that_comes_too_late_is_left() 
     one.view.put(7, ".a")
     one.round()
     one.link(8, ".a")
-    assert only(one.accept(7, ".a")) == Leave(0)
+    assert only(one.accept(7, ".a")) == LeaveLink(0)
     other = One(".a", greedy=1, margin=0)
     other.view.put(7, ".a")
     other.round()
@@ -164,7 +156,7 @@ def test_who_is_covered_twice_asks_a_neighbour_that_can_do_with_one_less() -> No
     (peer, _) = one.sent()[0]
     one.hear(peer, DisconnectOk(0))
     assert one.greedy.degree == 1
-    assert one.hearing.told[-1] == ("down", peer)
+    assert one.link_notes.told[-1] == ("down", peer)
     assert one.round() == []
 
 
@@ -215,8 +207,8 @@ def test_a_neighbour_that_leaves_is_gone_and_another_is_looked_for() -> None:
     one.link(7, ".a")
     one.view.put(8, ".a")
     assert one.round() == []
-    one.hear(7, Leave(0))
-    assert one.hearing.told == [("up", 7), ("down", 7)]
+    one.hear(7, LeaveLink(0))
+    assert one.link_notes.told == [("up", 7), ("down", 7)]
     assert not one.overlay.resting
     assert type(only(one.round())) is Connect
 
@@ -226,7 +218,7 @@ def test_a_node_that_leaves_says_so_to_every_neighbour_in_each_task() -> None:
     one.link(7, ".a")
     one.link(7, ".a", task=1)
     one.link(8, ".a")
-    one.give(NodeLeaves())
+    one.give(Leave())
     assert sorted((peer, message.task) for peer, message in one.sent()) == [(7, 0), (7, 1), (8, 0)]  # type: ignore[attr-defined]
     assert not one.overlay.links.neighbours()
     one.timers.clear()
@@ -245,7 +237,7 @@ def test_neighbours_hear_at_once_of_a_changed_interest_and_the_task_is_woken() -
     assert one.overlay.resting
     told = one.give(Unsubscribe(".b"))
     assert Beat(Standing(1, 2, True), NO, wants(".a").word, wants(".a").packed) in told
-    assert (8, Leave(0)) in one.sent()  # nothing is shared any more
+    assert (8, LeaveLink(0)) in one.sent()  # nothing is shared any more
     assert one.overlay.about(".a") == [7]
     assert not one.overlay.resting
 
@@ -269,7 +261,7 @@ def test_topics_one_publishes_on_are_covered_like_those_one_reads() -> None:
     assert only(one.round()) == Connect(0, 0, 1, wants(".p").packed)
     one.accept(7, ".p")
     one.give(StopPublishing(".p"))
-    assert (7, Leave(0)) in one.sent()
+    assert (7, LeaveLink(0)) in one.sent()
 
 
 def test_topics_below_ones_own_are_covered_once_somebody_wants_them() -> None:
@@ -301,8 +293,8 @@ def test_a_neighbour_that_wants_something_else_is_counted_anew() -> None:
     assert one.greedy.under == 0
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".a").packed))
     assert one.greedy.under == 1
-    assert one.hearing.told == [("up", 7), ("wants", 7)]
+    assert one.link_notes.told == [("up", 7), ("wants", 7)]
     assert one.overlay.about(".b") == []
     one.hear(7, Beat(Standing(1, 1, True), NO, 0, wants(".x").packed))
-    assert one.sent() == [(7, Leave(0))]
-    assert one.hearing.told[-1] == ("down", 7)
+    assert one.sent() == [(7, LeaveLink(0))]
+    assert one.link_notes.told[-1] == ("down", 7)

@@ -6,7 +6,7 @@ from gossamer.core.machine import Fired, SetTimer, Subscribe, Unsubscribe
 from gossamer.parts.wants import PART_BYTES_MAX, Wants, word_of
 from gossamer.protocols.interests import view as views
 from gossamer.protocols.interests.messages import Entry, Mark
-from gossamer.protocols.interests.view import View
+from gossamer.protocols.interests.view import KnownInterests
 from gossamer.protocols.spidercast import links
 from gossamer.protocols.spidercast.homes import SOUGHT_MAX, ToSelf
 from gossamer.protocols.spidercast.layer import FEW, GATHER_US, Gather
@@ -100,7 +100,7 @@ def test_neighbours_that_want_very_much_are_few(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_view_forgets_those_first_that_want_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(views, "WORDS_MAX", 300)
-    view = View(0, most=100, leaves=1)
+    view = KnownInterests(0, most=100, leaves=1)
     for peer in range(1, 60):
         wanted = wants(*MANY[: 50 if peer % 3 == 0 else 2])
         view.take(Entry(Mark(peer, 1, 0), wanted.packed), wanted, 0, {}, peer)

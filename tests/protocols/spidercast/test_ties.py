@@ -10,7 +10,7 @@ import pytest
 from gossamer.core import draws
 from gossamer.fast import measures
 from gossamer.fast.compile import namespace_of
-from gossamer.fast.overlay import KERNEL, overlay
+from gossamer.fast.spidercast import KERNEL, overlay
 from gossamer.lab.papers.spidercast_connected import TIES_BY_NUMBER
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.experiment.setting import Interests
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays
 from gossamer.protocols.spidercast.experiment.workload import Workload
 
 
@@ -108,9 +108,9 @@ def test_a_workload_that_cannot_be_says_why(wrong: dict[str, Any], sentence: str
 )
 def test_interests_that_cannot_be_say_why(starts: list[int], topics: list[int], sentence: str) -> None:
     with pytest.raises(Misuse, match=sentence):
-        Interests(np.array(starts, np.int64), np.array(topics, np.int32), 10)
+        InterestArrays(np.array(starts, np.int64), np.array(topics, np.int32), 10)
 
 
 def test_nodes_without_interests_are_fine() -> None:
-    made = Interests(np.array([0, 0, 2, 2, 4, 4], np.int64), np.array([1, 3, 0, 2], np.int32), 5)
+    made = InterestArrays(np.array([0, 0, 2, 2, 4, 4], np.int64), np.array([1, 3, 0, 2], np.int32), 5)
     assert [made.of(node) for node in range(5)] == [[], [1, 3], [], [0, 2], []]

@@ -6,7 +6,7 @@ from typing import NoReturn, cast
 from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from gossamer.core.errors import Misuse
-from gossamer.core.filters.meaning import Meaning, Said, Wrong
+from gossamer.core.filters.meaning import FilterPart, Meaning, Wrong
 from gossamer.core.filters.trees import Node
 from gossamer.core.patterns import FILTER_MAX
 
@@ -74,7 +74,7 @@ def read(text: str) -> Node:
     if len(text) > TEXT_MAX:
         raise Misuse(f"the filter is {len(text)} characters long, more than {TEXT_MAX}: say less, or filter in parts")
     try:
-        return cast(Said, _parser().parse(text)).node
+        return cast(FilterPart, _parser().parse(text)).node
     except Wrong as wrong:
         complain(text, wrong.at, wrong.why)
     except UnexpectedCharacters as strange:

@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 from gossamer.core.errors import Misuse
 from gossamer.core.filters.compiling import Attributes
 from gossamer.core.filters.filter import Filter
-from gossamer.core.filters.places import Bucket, ByRange, Counting, Range, Wanted, range_of
+from gossamer.core.filters.places import ByRange, Counting, EqualTerms, Range, Wanted, range_of
 from gossamer.core.filters.terms import Term
 
 Key = TypeVar("Key", bound=Hashable)
@@ -30,7 +30,7 @@ class Index(Generic[Key]):
         self._numbers: dict[Key, int] = {}
         self._keys: dict[int, Key] = {}
         self._places: dict[int, list[Place]] = {}
-        self._equal: dict[str, dict[Equal, Bucket]] = {}
+        self._equal: dict[str, dict[Equal, EqualTerms]] = {}
         self._by_range = ByRange()
         self._counting = Counting()
         self._next = 0
@@ -82,7 +82,7 @@ class Index(Generic[Key]):
             self._counting.find(attributes, found)
         return bool(found)
 
-    def _buckets(self, attributes: Attributes) -> list[Bucket]:
+    def _buckets(self, attributes: Attributes) -> list[EqualTerms]:
         """Where filters stand that ask an attribute to be what it is here."""
         found = []
         for name, value in attributes.items():
@@ -105,7 +105,7 @@ class Index(Generic[Key]):
             )
             buckets = self._equal.setdefault(name, {})
             for value in values:
-                buckets.setdefault(value, Bucket()).add(slot, rest)
+                buckets.setdefault(value, EqualTerms()).add(slot, rest)
             return slot, equal
         by = range_of(wanted.term)
         if by is not None:
@@ -144,7 +144,7 @@ class Index(Generic[Key]):
                 del self._equal[name]
 
 
-def _looked_up(buckets: dict[Equal, Bucket], value: object) -> Bucket | None:
+def _looked_up(buckets: dict[Equal, EqualTerms], value: object) -> EqualTerms | None:
     kind = type(value)
     if kind is bool:
         return buckets.get((value is True,))

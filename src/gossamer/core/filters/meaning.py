@@ -36,7 +36,7 @@ class Wrong(Exception):
         self.at, self.why = (token.start_pos or 0) + further, why
 
 
-class Said(NamedTuple):
+class FilterPart(NamedTuple):
     """A part of the filter, and how deep its parentheses go."""
 
     node: Node
@@ -49,62 +49,62 @@ class Constant(NamedTuple):
 
 
 @v_args(inline=True)
-class Meaning(Transformer[Token, Said]):
+class Meaning(Transformer[Token, FilterPart]):
     """The parser calls these from the leaves up: nothing here calls itself, however long the text."""
 
-    def either(self, *parts: Said) -> Said:
-        return Said(Any(tuple(part.node for part in parts)), max(part.depth for part in parts))
+    def either(self, *parts: FilterPart) -> FilterPart:
+        return FilterPart(Any(tuple(part.node for part in parts)), max(part.depth for part in parts))
 
-    def together(self, *parts: Said) -> Said:
-        return Said(All(tuple(part.node for part in parts)), max(part.depth for part in parts))
+    def together(self, *parts: FilterPart) -> FilterPart:
+        return FilterPart(All(tuple(part.node for part in parts)), max(part.depth for part in parts))
 
-    def negated(self, part: Said) -> Said:
-        return Said(negation(part.node), part.depth)
+    def negated(self, part: FilterPart) -> FilterPart:
+        return FilterPart(negation(part.node), part.depth)
 
-    def grouped(self, opening: Token, part: Said) -> Said:
+    def grouped(self, opening: Token, part: FilterPart) -> FilterPart:
         if part.depth >= DEPTH_MAX:
             raise Wrong(opening, f"parentheses are nested more than {DEPTH_MAX} deep: say it flatter")
-        return Said(part.node, part.depth + 1)
+        return FilterPart(part.node, part.depth + 1)
 
-    def always(self, _: Token) -> Said:
-        return Said(TRUE)
+    def always(self, _: Token) -> FilterPart:
+        return FilterPart(TRUE)
 
-    def never(self, _: Token) -> Said:
-        return Said(FALSE)
+    def never(self, _: Token) -> FilterPart:
+        return FilterPart(FALSE)
 
-    def flag(self, name: Token) -> Said:
+    def flag(self, name: Token) -> FilterPart:
         return _said(name, Values(bools=values.TRUE))
 
-    def has(self, name: Token) -> Said:
+    def has(self, name: Token) -> FilterPart:
         return _said(name, PRESENT)
 
-    def kind(self, name: Token, kind: Token) -> Said:
+    def kind(self, name: Token, kind: Token) -> FilterPart:
         if kind.value not in KINDS:
             raise Wrong(kind, "expected number, text or bool")
         return _said(name, KINDS[kind.value])
 
-    def compared(self, name: Token, how: Token, constant: Constant) -> Said:
+    def compared(self, name: Token, how: Token, constant: Constant) -> FilterPart:
         return _said(name, _comparison(how.value, how, constant))
 
-    def compared_backwards(self, constant: Constant, how: Token, name: Token) -> Said:
+    def compared_backwards(self, constant: Constant, how: Token, name: Token) -> FilterPart:
         return _said(name, _comparison(TURNED[how.value], how, constant))
 
-    def between(self, first: Constant, one: Token, name: Token, other: Token, last: Constant) -> Said:
+    def between(self, first: Constant, one: Token, name: Token, other: Token, last: Constant) -> FilterPart:
         if one.value[0] not in "<>" or one.value[0] != other.value[0]:
             raise Wrong(other, "a range is written with < and <= on both sides, or with > and >= on both")
         ends = (_comparison(TURNED[one.value], one, first), _comparison(other.value, other, last))
         return _said(name, values.both(ends))
 
-    def member(self, name: Token, listed: Sequence[Constant]) -> Said:
+    def member(self, name: Token, listed: Sequence[Constant]) -> FilterPart:
         return _said(name, _listed(listed))
 
-    def outsider(self, name: Token, listed: Sequence[Constant]) -> Said:
+    def outsider(self, name: Token, listed: Sequence[Constant]) -> FilterPart:
         return _said(name, _others(_listed(listed)))
 
-    def starts(self, name: Token, _: Token, prefix: Token) -> Said:
+    def starts(self, name: Token, _: Token, prefix: Token) -> FilterPart:
         return _said(name, Values(texts=spans.starting(_unquoted(prefix))))
 
-    def fits(self, name: Token, how: Token, sought: Token) -> Said:
+    def fits(self, name: Token, how: Token, sought: Token) -> FilterPart:
         text = _unquoted(sought)
         return _said(name, Values(texts=ALL, musts=((how.value, text),)) if text else KINDS["text"])
 
@@ -121,11 +121,11 @@ class Meaning(Transformer[Token, Said]):
                 return Constant(truth == "TRUE", token)
 
 
-def _said(name: Token, wanted: Values) -> Said:
+def _said(name: Token, wanted: Values) -> FilterPart:
     called = _unquoted(name) if name.value[0] == "`" else name.value
     if len(called) > NAME_MAX:
         raise Wrong(name, f"an attribute's name has at most {NAME_MAX} characters")
-    return Said(Condition(called, wanted))
+    return FilterPart(Condition(called, wanted))
 
 
 def _comparison(how: str, operator: Token, constant: Constant) -> Values:

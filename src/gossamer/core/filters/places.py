@@ -79,7 +79,7 @@ class ByRange:
                 ranges.find(value, attributes, found, one)  # type: ignore[arg-type]
 
 
-class Bucket:
+class EqualTerms:
     """Terms that ask an attribute to equal the same value. Few are tried one by one, many by their ranges."""
 
     def __init__(self) -> None:

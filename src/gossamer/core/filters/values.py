@@ -11,9 +11,9 @@ from typing import TypeAlias
 
 from msgspec import Struct
 
-from gossamer.core.filters import patterns, spans
-from gossamer.core.filters.patterns import Pattern
+from gossamer.core.filters import spans, text_parts
 from gossamer.core.filters.spans import ALL, NONE, Spans, combined
+from gossamer.core.filters.text_parts import TextPart
 
 Value: TypeAlias = str | int | float | bool
 
@@ -30,10 +30,10 @@ class Values(Struct, frozen=True):
     "FALSE | TRUE"
     numbers: Spans = NONE
     texts: Spans = NONE
-    musts: tuple[Pattern, ...] = ()
-    "Patterns that all its texts fit; if there are any, texts are all there is in the set."
-    nots: tuple[Pattern, ...] = ()
-    "Patterns that none of its texts fit."
+    musts: tuple[TextPart, ...] = ()
+    "Parts that all its texts have; if there are any, texts are all there is in the set."
+    nots: tuple[TextPart, ...] = ()
+    "Parts that none of its texts has."
 
     def holds(self, value: object) -> bool:
         kind = type(value)
@@ -46,7 +46,7 @@ class Values(Struct, frozen=True):
         return self.missing
 
     def _fit(self, text: str) -> bool:
-        fits = patterns.fits
+        fits = text_parts.fits
         return all(fits(each, text) for each in self.musts) and not any(fits(each, text) for each in self.nots)
 
     def within(self, wide: "Values") -> bool:
@@ -64,8 +64,8 @@ class Values(Struct, frozen=True):
         start = common_start(self.texts) if wide.musts else ""
         return (
             self.texts.within(wide.texts)
-            and all(patterns.must(each, start, self.musts) for each in wide.musts)
-            and all(patterns.cannot(each, self.musts, self.nots) for each in wide.nots)
+            and all(text_parts.must(each, start, self.musts) for each in wide.musts)
+            and all(text_parts.cannot(each, self.musts, self.nots) for each in wide.nots)
         )
 
     def weight(self) -> int:
@@ -91,9 +91,9 @@ PRESENT = Values(False, FALSE | TRUE, ALL, ALL)
 
 
 def made(
-    missing: bool, bools: int, numbers: Spans, texts: Spans, musts: tuple[Pattern, ...], nots: tuple[Pattern, ...]
+    missing: bool, bools: int, numbers: Spans, texts: Spans, musts: tuple[TextPart, ...], nots: tuple[TextPart, ...]
 ) -> Values:
-    """The set in its one form: patterns only where they say something."""
+    """The set in its one form: parts of texts only where they say something."""
     if texts != NONE and (musts or nots):
         listed = texts.points()
         if listed is not None:
@@ -101,12 +101,12 @@ def made(
             fitting = [spans.point(text) for text in listed if loose.holds(text)]
             return Values(missing, bools, numbers, spans.united(fitting))
         if len(musts) + len(nots) <= PATTERNS_MAX:
-            musts = patterns.needless(musts, common_start(texts))
-            if any(patterns.implies(fit, never) for fit in musts for never in nots) or any(
-                patterns.excludes(one, other) for one in musts for other in musts
+            musts = text_parts.needless(musts, common_start(texts))
+            if any(text_parts.implies(fit, never) for fit in musts for never in nots) or any(
+                text_parts.excludes(one, other) for one in musts for other in musts
             ):
                 texts = NONE
-            nots = patterns.avoided(nots, musts)
+            nots = text_parts.avoided(nots, musts)
         else:
             musts, nots = tuple(sorted(dict.fromkeys(musts))), tuple(sorted(dict.fromkeys(nots)))
     return Values(missing, bools, numbers, texts, *((musts, nots) if texts != NONE else ((), ())))
@@ -157,7 +157,7 @@ def either(one: Values, other: Values) -> Values | None:
 
 
 def around(one: Values, other: Values) -> Values:
-    """A set that holds both: exactly their union where one set can say it, else without the patterns that differ."""
+    """A set that holds both: exactly their union where one set can say it, else without the parts that differ."""
     exact = either(one, other)
     if exact is not None:
         return exact
@@ -170,18 +170,18 @@ def around(one: Values, other: Values) -> Values:
     musts = tuple(
         fit
         for fit in dict.fromkeys((*one.musts, *other.musts))
-        if only_texts and all(patterns.must(fit, start, each.musts) for each, start in pairs)
+        if only_texts and all(text_parts.must(fit, start, each.musts) for each, start in pairs)
     )
     nots = tuple(
         never
         for never in dict.fromkeys((*one.nots, *other.nots))
-        if all(patterns.cannot(never, each.musts, each.nots) for each in (one, other))
+        if all(text_parts.cannot(never, each.musts, each.nots) for each in (one, other))
     )
     return made(united.missing, united.bools, united.numbers, united.texts, musts, nots)
 
 
 def without(given: Values, less: Values) -> Iterator[Values]:
-    """What is left of one set beyond another, in as many sets as the other's patterns make of it."""
+    """What is left of one set beyond another, in as many sets as the other's parts make of it."""
     texts = combined(given.texts, less.texts, lambda mine, its: mine and not its)
     yield made(
         given.missing and not less.missing,

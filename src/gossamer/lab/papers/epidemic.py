@@ -57,7 +57,8 @@ def sections(book: Book) -> Sequence[Part]:
 PAPER = Paper(
     name="epidemic",
     title="epidemic recovery",
-    lead="Every claim of the paper on epidemic algorithms for content-based publish/subscribe, measured and judged.",
+    lead="Every claim we found in the paper on epidemic algorithms for content-based publish/subscribe, measured and "
+    "judged.",
     experiments=(
         "epidemic/methods", "epidemic/loss", "epidemic/waiting", "epidemic/rates", "epidemic/storms",
         "epidemic/changes", "epidemic/subscribers", "epidemic/patterns", "epidemic/per-event", "epidemic/buffers",

@@ -84,8 +84,8 @@ def claims(book: Book) -> list[Claim]:
 PAPER = Paper(
     name="hpmcast",
     title="hpmcast",
-    lead="Every claim of the paper on hierarchical probabilistic multicast, measured or worked out, and judged; and a "
-    "repair for events that few want.",
+    lead="Every claim we found in the paper on hierarchical probabilistic multicast, measured or worked out, and "
+    "judged; and a repair for events that few want.",
     experiments=(
         "hpmcast/fig7", "hpmcast/fig8", "hpmcast/fig9", "hpmcast/fig10", "hpmcast/fig11", "hpmcast/fig12",
         "hpmcast/fig13", "hpmcast/depth", "hpmcast/variants", "hpmcast/sizes", "hpmcast/pittel", "hpmcast/lowest",

@@ -14,9 +14,8 @@ PRINTED_DIAMETERS = {"uniform": 6, "rss": 6, "zipf(1)": 7, "nyse": 8}
 TIES_BY_NUMBER = {6000: (10, 15), 10000: (20, 23)}
 "Partitioned topics where ties between candidates go to the lowest number: nodes, the fewest and the most of 3 runs."
 TIES = (
-    "Interests are so much alike here that most candidates are equally good, and much depends on how ties are broken. "
-    "Ours go by chance, as the text asks, and hold topics together. With the same kernel, and ties between candidates "
-    "that go to the lowest number, topics do fall apart: "
+    "Where ties between candidates go by chance, as the text asks, topics hold together here. With the same kernel, "
+    "and ties that go to the lowest number, they do fall apart: "
     + ", ".join(f"{low} to {high} with {size:,} nodes" for size, (low, high) in TIES_BY_NUMBER.items())
     + ", in three runs each."
 )
@@ -28,6 +27,11 @@ WHOLE = (
 
 def partitioned(book: Book, case: str) -> list[Line]:
     return at(book, "spidercast/fig6", "topics_partitioned", case)
+
+
+def _ties(*lines: Line) -> str:
+    """How much ties matter, where ours hold every topic together."""
+    return "" if any(line.max > 0 for line in lines) else f" {TIES}"
 
 
 def zipf2_table(book: Book) -> list[Claim]:
@@ -44,7 +48,7 @@ def zipf2_table(book: Book) -> list[Claim]:
                 ci95=line.ci95,
                 runs=line.runs,
                 verdict=verdict(near),
-                why="Within 3 topics, or within our interval, counts as the same." + ("" if near else f" {TIES}"),
+                why="Within 3 topics, or within our interval, counts as the same." + ("" if near else _ties(line)),
             )
         )
     return made
@@ -63,12 +67,13 @@ def zipf2_partitions(book: Book) -> Claim:
         runs=lines[-1].runs,
         verdict=verdict(all(line.mean > 0 for line in large) and worst(lines).max <= 15),
         why="At 6,000 nodes and more some topic must be partitioned on average, and in no run more than 15 of 100; the "
-        f"most are {number(worst(lines).max)}." + ("" if large[-1].mean > 0 else f" {TIES}"),
+        f"most are {number(worst(lines).max)}." + _ties(*large),
     )
 
 
 def more_greedy_does_not_help(book: Book) -> Claim:
     lines = partitioned(book, "(4,0)")
+    partitions = any(line.mean > 0 for line in lines[3:])
     return Claim(
         id="fig6-4-0",
         where="3.3",
@@ -76,9 +81,9 @@ def more_greedy_does_not_help(book: Book) -> Claim:
         ours=f"(4,0): {each(lines)} partitioned topics",
         ci95=lines[-1].ci95,
         runs=lines[-1].runs,
-        verdict=verdict(any(line.mean > 0 for line in lines[3:])),
+        verdict=verdict(partitions),
         why="With 6,000 nodes or more some topic must be partitioned in some run."
-        + ("" if any(line.mean > 0 for line in lines[3:]) else " With ties broken by chance it holds them together."),
+        + ("" if partitions else " With ties broken by chance it holds them together."),
     )
 
 

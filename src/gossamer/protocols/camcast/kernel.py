@@ -16,9 +16,9 @@ from gossamer.parts.infection import (
     WINDOW,
     aim,
     arrivals,
+    community_arrays,
     desk,
     distinct_into,
-    ground,
     infect,
     lands,
     lose,
@@ -29,7 +29,7 @@ from gossamer.protocols.camcast.rules import drawn, of_table
 
 
 class Tables(NamedTuple):
-    """A setting as arrays: those of `infection.Ground`, then one entry per community."""
+    """A setting as arrays: those of `infection.CommunityArrays`, then one entry per community."""
 
     start: Any
     size: Any
@@ -59,7 +59,7 @@ def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> 
     ]
     per_link = [rules.per_link(g.size, g.params.targets, g.params.links, g.params.small) for g in groups]
     return Tables(
-        *ground(groups, setting.faults.stillborn),
+        *community_arrays(groups, setting.faults.stillborn),
         tells=np.array([rules.tells(g.size, g.params.fanout_extra, g.params.small) for g in groups], np.int64),
         election=np.array(chosen, np.float64),
         per_link=np.array(per_link, np.float64),

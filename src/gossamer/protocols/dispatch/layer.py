@@ -19,7 +19,7 @@ ROUTE_MAX = 32
 "Carriers of an event that stand beside it, the latest ones."
 
 
-class Overlay(Protocol):
+class DispatchTree(Protocol):
     """What this layer asks of the tree it stands on."""
 
     def ready(self, topic: Topic) -> bool: ...
@@ -35,7 +35,7 @@ class Dispatch(Layer):
     relays = True
     tree = True
 
-    def __init__(self, node: Stack, params: Params, overlay: Overlay | None = None, topic: Topic = ROOT) -> None:
+    def __init__(self, node: Stack, params: Params, overlay: DispatchTree | None = None, topic: Topic = ROOT) -> None:
         super().__init__(node)
         self.subscriptions = Subscriptions(node, params, topic)
         self.table = self.subscriptions.table

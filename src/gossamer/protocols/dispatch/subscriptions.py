@@ -20,7 +20,7 @@ from gossamer.parts.bucket import Buckets
 from gossamer.protocols.dispatch.messages import Tell, Told
 from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.table import ALL, Table, ghost, read
-from gossamer.protocols.dispatch.telling import Telling
+from gossamer.protocols.dispatch.telling import TableTelling
 
 TEXT_PER_S, TEXT_BURST = 50_000, 200_000
 "Characters of filters of one neighbour that are read: reading takes far longer than sending. The rest comes again."
@@ -54,7 +54,7 @@ class Subscriptions(Layer):
         self.everything = Pattern(community, ALL)
         "Not the words of a user who reads all: events that are counted by it say that others were not told of."
         self.table = Table(node.interest, params.covering, self.everything)
-        self.tellings: dict[Peer, Telling] = {}
+        self.tellings: dict[Peer, TableTelling] = {}
         "One for each neighbour."
         self.heard: dict[Peer, Told] = {}
         "How far each neighbour's changes came."
@@ -105,7 +105,7 @@ class Subscriptions(Layer):
         for pattern in self.table.every_pattern():
             if self.table.wanted_besides(pattern, peer):
                 wanted.add(pattern)
-        self.tellings[peer] = Telling(self.fresh_stream(), wanted, self.params.patterns_max, self.everything)
+        self.tellings[peer] = TableTelling(self.fresh_stream(), wanted, self.params.patterns_max, self.everything)
 
     def link_down(self, peer: Peer) -> None:
         """Whoever is behind a link that vanished will be behind another one soon: for a while others still hear of what

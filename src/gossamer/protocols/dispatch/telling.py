@@ -13,7 +13,7 @@ TEXT_MAX = 32_000
 STREAM_MAX = 1 << 62
 
 
-class Telling:
+class TableTelling:
     """One neighbour's table of us, as it will be once the change under way has arrived."""
 
     def __init__(self, stream: int, wanted: Covering, most: int, everything: Pattern) -> None:

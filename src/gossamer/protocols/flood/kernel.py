@@ -7,12 +7,12 @@ import numpy as np
 from gossamer.core.draws import LOSS, VIEW, fold
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import ARRIVED, PARASITES, REACHED, ROUNDS_LAST, SENT_INTRA
-from gossamer.parts.infection import FRESH, ZERO, distinct_into, ground, lands
+from gossamer.parts.infection import FRESH, ZERO, community_arrays, distinct_into, lands
 from gossamer.protocols.flood.params import refuse_tree
 
 
 class Tables(NamedTuple):
-    """A setting as arrays: those of `infection.Ground`, then one entry per community."""
+    """A setting as arrays: those of `infection.CommunityArrays`, then one entry per community."""
 
     start: Any
     size: Any
@@ -32,7 +32,7 @@ def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> 
         refuse_tree(group.params)
     wants = setting.interested(publication.home)
     return Tables(
-        *ground(groups, setting.faults.stillborn),
+        *community_arrays(groups, setting.faults.stillborn),
         neighbours=np.array([min(g.params.neighbours, g.size - 1) for g in groups], np.int64),
         reach=np.array([g.success * (1.0 - setting.faults.unreached) for g in groups], np.float64),
         wants=np.array(wants, np.bool_),

@@ -14,7 +14,7 @@ BYTES_MAX = 16 << 20
 "Payloads kept: where events are large, fewer of them."
 
 
-class Kept(Struct, frozen=True):
+class KeptEvent(Struct, frozen=True):
     """An event, as it came, and whose copy was the first."""
 
     carried: Carried
@@ -27,21 +27,21 @@ class Recent:
     def __init__(self, most: int) -> None:
         self.most = most
         self.size = 0
-        self.kept: dict[EventId, Kept] = {}
+        self.kept: dict[EventId, KeptEvent] = {}
         self.order: deque[EventId] = deque()
 
     def put(self, carried: Carried, via: Peer) -> None:
         event = carried.event
         if event.id in self.kept:
             return  # it is news once more where this remembers for longer than the door does
-        self.kept[event.id] = Kept(carried, via)
+        self.kept[event.id] = KeptEvent(carried, via)
         self.order.append(event.id)
         self.size += len(event.payload)
         while len(self.order) > self.most or (self.size > BYTES_MAX and len(self.order) > 1):
             gone = self.kept.pop(self.order.popleft())
             self.size -= len(gone.carried.event.payload)
 
-    def get(self, event_id: EventId) -> Kept | None:
+    def get(self, event_id: EventId) -> KeptEvent | None:
         return self.kept.get(event_id)
 
 

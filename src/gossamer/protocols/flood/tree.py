@@ -20,12 +20,12 @@ from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
+from gossamer.protocols.flood.awaited import Awaited
 from gossamer.protocols.flood.branches import Branches
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
-from gossamer.protocols.flood.missing import Missing
 from gossamer.protocols.flood.params import Params
-from gossamer.protocols.flood.telling import Kept, LazyTelling, Recent
+from gossamer.protocols.flood.telling import KeptEvent, LazyTelling, Recent
 
 TOPICS_MAX = 1000
 "Topics whose tree is remembered; the others are flooded anew."
@@ -53,7 +53,7 @@ class BroadcastTree(Flood):
         self.branches: dict[Topic, Branches] = {}
         self.recent = Recent(params.remembered)
         self.telling: dict[Topic, LazyTelling] = {}
-        self.missing = Missing()
+        self.awaited = Awaited()
         self.tell_set = self.look_set = False
         self.words = Buckets(WORDS_PER_S, WORDS_BURST)
         self.grafts = Buckets(GRAFTS_PER_S, 2 * GRAFTS_PER_S)
@@ -152,7 +152,7 @@ class BroadcastTree(Flood):
         event, me = carried.event, self.node.me
         branch = self.branch(event.topic)
         self.recent.put(carried, via)
-        self.missing.found(event.id)
+        self.awaited.found(event.id)
         branch.heard_of(event.id.publisher, self.node.now_us)
         if via == me:
             if not branch.eager():
@@ -233,7 +233,7 @@ class BroadcastTree(Flood):
         self.meet(topic, peer)
         for place, event_id in enumerate(have.ids):
             if not self.node.knows(event_id):
-                self.missing.add(event_id, topic, peer, self.node.now_us + self.params.patience_us)
+                self.awaited.add(event_id, topic, peer, self.node.now_us + self.params.patience_us)
                 continue
             if telling is not None:
                 telling.has(peer, event_id)
@@ -241,7 +241,7 @@ class BroadcastTree(Flood):
                 self.shorten(topic, peer, self.recent.get(event_id), have.hops[place] + 1)
         self.look_later()
 
-    def shorten(self, topic: Topic, peer: Peer, kept: Kept | None, hops: int) -> None:
+    def shorten(self, topic: Topic, peer: Peer, kept: KeptEvent | None, hops: int) -> None:
         """Takes the way over a lazy neighbour instead of the one an event came, if it is that much shorter."""
         if kept is None or kept.via in (peer, self.node.me) or kept.carried.event.topic != topic:
             return
@@ -256,7 +256,7 @@ class BroadcastTree(Flood):
     # -- what is missing --------------------------------------------------------------------------------------
 
     def look_later(self) -> None:
-        due_us = self.missing.next_us()
+        due_us = self.awaited.next_us()
         if due_us is not None and not self.look_set:
             self.look_set = True
             self.out.timer(max(1, due_us - self.node.now_us), Look())
@@ -265,7 +265,7 @@ class BroadcastTree(Flood):
         self.look_set = False
         now_us = self.node.now_us
         asked: dict[tuple[Peer, Topic], list[EventId]] = {}
-        for peer, topic, event_id in self.missing.ask(now_us, now_us + self.params.patience_us, self.is_wanted):
+        for peer, topic, event_id in self.awaited.ask(now_us, now_us + self.params.patience_us, self.is_wanted):
             asked.setdefault((peer, topic), []).append(event_id)
         for (peer, topic), ids in asked.items():
             if topic in self.branches:

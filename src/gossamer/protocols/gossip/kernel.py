@@ -8,13 +8,13 @@ import numpy as np
 from gossamer.core.draws import CROSS, LOSS, PICK, draw, fold, upper_pick
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import ARRIVED, PARASITES, REACHED, ROUNDS_LAST, SENT_INTRA
-from gossamer.parts.infection import FRESH, distinct_into, ground, lands
+from gossamer.parts.infection import FRESH, community_arrays, distinct_into, lands
 from gossamer.parts.sampling import fanout
 from gossamer.protocols.gossip.rules import cluster_size
 
 
 class Tables(NamedTuple):
-    """A setting as arrays: those of `infection.Ground`, then one entry per community, then one per cluster size."""
+    """A setting as arrays: those of `infection.CommunityArrays`, then one entry per community, one per cluster size."""
 
     start: Any
     size: Any
@@ -42,7 +42,7 @@ def tables(setting: Setting, publication: Publication, count_arrivals: bool) -> 
         before += group.size if takes_part else 0
     sizes = [cluster_size(before, params.clusters, cluster) for cluster in range(params.clusters)]
     return Tables(
-        *ground(groups, setting.faults.stillborn),
+        *community_arrays(groups, setting.faults.stillborn),
         offset=np.array(offsets, np.int64),
         reach=np.array([g.success * (1.0 - setting.faults.unreached) for g in groups], np.float64),
         wants=np.array(wants, np.bool_),

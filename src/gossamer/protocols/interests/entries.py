@@ -14,7 +14,7 @@ from gossamer.parts.bucket import Buckets
 from gossamer.parts.own_wants import OwnWants
 from gossamer.parts.wants import Wants
 from gossamer.protocols.interests.messages import AGE_MS_MAX, ASKED_MAX, AskWants, Entry, Mark, TellWants
-from gossamer.protocols.interests.view import View
+from gossamer.protocols.interests.view import KnownInterests
 
 READ_PER_S, READ_BURST = 200_000, 2_000_000
 "Bytes of entries that are read for one peer, and as many are sent to it: a short question has a long answer."
@@ -38,7 +38,8 @@ _read_once = lru_cache(READ_MAX)(Wants.read)
 class Entries(Layer):
     """This node's own entry, and those of the view."""
 
-    def __init__(self, node: Stack, view: View, own: OwnWants, learned: Callable[[Peer], None]) -> None:
+    def __init__(self, node: Stack, view: KnownInterests, own: OwnWants, learned: Callable[[Peer], None]) -> None:
+        super().__init__(node)
         self.view = view
         self.own = own
         self.learned = learned
@@ -49,7 +50,6 @@ class Entries(Layer):
         self.count = 0
         self.reading = Buckets(READ_PER_S, READ_BURST)
         self.telling = Buckets(READ_PER_S, READ_BURST)
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {AskWants: self.on_ask, TellWants: self.on_tell}

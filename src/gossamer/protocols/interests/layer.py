@@ -22,7 +22,7 @@ from gossamer.protocols.interests.entries import Entries
 from gossamer.protocols.interests.messages import Gone, Mark, NodesDigest
 from gossamer.protocols.interests.params import Params
 from gossamer.protocols.interests.ring import position_of_topic
-from gossamer.protocols.interests.view import REMEMBERED, View
+from gossamer.protocols.interests.view import REMEMBERED, KnownInterests
 
 HURRIED = 10
 "Turns that come faster after a node came, or its own interest changed."
@@ -47,9 +47,10 @@ class Interests(Layer):
     """What others want, as far as this node knows; see `core.roles.InterestView`."""
 
     def __init__(self, node: Stack, params: Params, own: OwnWants | None = None) -> None:
+        super().__init__(node)
         self.params = params
         self.own = own or OwnWants(node.hierarchy)
-        self.view = View(node.me, params.view_max, params.leaves)
+        self.view = KnownInterests(node.me, params.view_max, params.leaves)
         self.told = Entries(node, self.view, self.own, self.learned)
         self.seeds: dict[Peer, None] = {}
         "Peers this node began with."
@@ -60,7 +61,6 @@ class Interests(Layer):
         "Turns at which partners were chosen. Between two of them there may be one, always, to ask the silent again."
         self.begun = False
         self.digests = Buckets(DIGESTS_PER_S, DIGESTS_BURST)
-        super().__init__(node)
         self.within = (self.told,)
 
     def hears(self) -> Mapping[type[Struct], Handler]:

@@ -30,7 +30,7 @@ class KnownNode(Struct):
     "When the node itself last gave a sign of life, to anybody, as far as this node was told."
 
 
-class View:
+class KnownInterests:
     """One node's."""
 
     def __init__(self, me: Peer, most: int, leaves: int) -> None:

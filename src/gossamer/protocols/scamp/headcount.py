@@ -39,11 +39,11 @@ class Headcount(Layer):
     """Answers `size`. The first node whose epoch is old enough opens the next; the others follow as they hear of it."""
 
     def __init__(self, node: Stack, members: Members, params: Callable[[Topic], Params]) -> None:
+        super().__init__(node)
         self.members = members
         self.params = params
         self.tallies: dict[Topic, Tally] = {}
         self.count = 0
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Marks: self.on_marks, Count: self.on_count}

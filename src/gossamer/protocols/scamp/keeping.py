@@ -17,7 +17,7 @@ from gossamer.parts.bucket import Buckets, first_hand
 from gossamer.protocols.scamp import rules
 from gossamer.protocols.scamp.messages import Accept, Forward, Gone, Join, Kept
 from gossamer.protocols.scamp.params import Params
-from gossamer.protocols.scamp.view import Held, View
+from gossamer.protocols.scamp.view import View, ViewEntry
 
 JOINS_PER_S, JOINS_BURST = 640, 6400
 """Subscriptions of one peer that are heard, each counted as often as it makes copies: 10 a second in a community of
@@ -36,6 +36,7 @@ class Keeping(Layer):
     """One view per community this node is in."""
 
     def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
+        super().__init__(node)
         self.params = params
         self.views: dict[Topic, View] = {}
         self.count = 0
@@ -43,7 +44,6 @@ class Keeping(Layer):
         self.rejoins = Buckets(REJOINS_PER_S, REJOINS_BURST)
         self.forwards = Buckets(FORWARDS_PER_S, FORWARDS_BURST)
         self.relayed = Buckets(RELAYED_PER_S, RELAYED_BURST)
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Join: self.on_join, Forward: self.on_forward, Kept: self.on_kept, Gone: self.on_gone}
@@ -128,7 +128,7 @@ class Keeping(Layer):
         until_us = self.node.now_us + lease_us
         if (held := view.held.get(peer)) is not None:
             until_us = max(until_us, held.until_us)
-        if not view.take(peer, Held(number, until_us), self.params(topic).view_max, self.node.owners):
+        if not view.take(peer, ViewEntry(number, until_us), self.params(topic).view_max, self.node.owners):
             return
         self.out.send([peer], Kept(topic))
         self.greet(peer, topic)

@@ -25,7 +25,7 @@ GREET_EVERY = 8
 "One beat in so many is answered with a greeting too, so that news reaches members that joined before it."
 
 
-class Patience(Struct, frozen=True):
+class AnswerDue(Struct, frozen=True):
     """Timer: nobody answered in time. Stale once somebody did."""
 
     topic: Topic
@@ -39,14 +39,14 @@ class Renew(Struct, frozen=True):
     generation: int
 
 
-class Tick(Struct, frozen=True):
+class BeatsDue(Struct, frozen=True):
     """Timer: beats are due. Stale after the community was left."""
 
     topic: Topic
     life: int
 
 
-class Again(Struct, frozen=True):
+class AskAgain(Struct, frozen=True):
     """Timer: whoever has not answered the last beat is asked again. Stale after the community was left."""
 
     topic: Topic
@@ -59,25 +59,25 @@ class Scamp(Layer):
     """The members of each community this node is in."""
 
     def __init__(self, node: Stack, contacts: Contacts, params: Callable[[], Params] | Params) -> None:
+        super().__init__(node)
         self.contacts = contacts
         self.params = params if callable(params) else lambda: params
         "What the network has; communities may be tuned otherwise."
         self.tuned_params: dict[Topic, Params] = {}
         self.keeping = Keeping(node, self.params_of)
         self.views = self.keeping.views
-        super().__init__(node)
         self.headcount = Headcount(node, self, self.params_of)
         self.within = (self.keeping, self.headcount)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
             Accept: self.on_accept,
-            Again: self.on_again,
+            AskAgain: self.on_ask_again,
             Beat: self.on_beat,
             Here: self.on_here,
-            Patience: self.on_patience,
+            AnswerDue: self.on_answer_due,
             Renew: self.on_renew,
-            Tick: self.on_tick,
+            BeatsDue: self.on_beats_due,
         }
 
     def params_of(self, topic: Topic) -> Params:
@@ -126,7 +126,7 @@ class Scamp(Layer):
     def joined(self, topic: Topic) -> None:
         view = self.views[topic]
         start = chance(self.keeping.fresh_key(TICK), 0)
-        self.out.timer(1 + round(start * self.params_of(topic).beat_every_us), Tick(topic, view.life))
+        self.out.timer(1 + round(start * self.params_of(topic).beat_every_us), BeatsDue(topic, view.life))
         self.seek(topic, view)
 
     def left(self, topic: Topic) -> None:
@@ -148,7 +148,7 @@ class Scamp(Layer):
 
     def wait(self, topic: Topic, view: View, patience_us: int) -> None:
         view.generation = self.keeping.fresh()
-        self.out.timer(patience_us, Patience(topic, view.generation))
+        self.out.timer(patience_us, AnswerDue(topic, view.generation))
 
     def contacts_found(self, topic: Topic, peers: Sequence[Peer]) -> None:
         """A newcomer takes the first contact named; who has company hears all answers first, the far ones too."""
@@ -175,7 +175,7 @@ class Scamp(Layer):
     def copies_wanted(self, topic: Topic) -> int:
         return rules.renewal_copies(self.size(topic), self.params_of(topic).extra_copies)
 
-    def on_patience(self, timer: Patience) -> None:
+    def on_answer_due(self, timer: AnswerDue) -> None:
         view = self.views.get(timer.topic)
         if view is None or view.generation != timer.generation:
             return
@@ -219,7 +219,7 @@ class Scamp(Layer):
 
     # -- beats --------------------------------------------------------------------------------------------------
 
-    def on_tick(self, timer: Tick) -> None:
+    def on_beats_due(self, timer: BeatsDue) -> None:
         view = self.views.get(timer.topic)
         if view is None or view.life != timer.life:
             return
@@ -239,9 +239,9 @@ class Scamp(Layer):
         self.out.send(peers, Beat(topic))
         if again and peers:
             params = self.params_of(topic)
-            self.out.timer(max(1, params.beat_every_us // params.asks_per_beat), Again(topic, view.life, again))
+            self.out.timer(max(1, params.beat_every_us // params.asks_per_beat), AskAgain(topic, view.life, again))
 
-    def on_again(self, timer: Again) -> None:
+    def on_ask_again(self, timer: AskAgain) -> None:
         view = self.views.get(timer.topic)
         if view is not None and view.life == timer.life:
             self.beat(timer.topic, view, view.unanswered.silent(view.held), timer.left - 1)

@@ -14,7 +14,7 @@ Phase: TypeAlias = Literal["asking", "joining", "settled"]
 "asking: the search looks for a contact · joining: one was told · settled: one accepted."
 
 
-class Held(Struct):
+class ViewEntry(Struct):
     """A view entry."""
 
     number: int
@@ -28,7 +28,7 @@ class View:
 
     def __init__(self, life: int, now_us: int, params: Params) -> None:
         self.life = life
-        self.held: dict[Peer, Held] = {}
+        self.held: dict[Peer, ViewEntry] = {}
         self.unanswered = Unanswered()
         self.holders: dict[Peer, int] = {}  # the in-view: how many of our beats ago each was last heard
         self.beaten_us = now_us
@@ -57,7 +57,7 @@ class View:
     def others(self, besides: Peer) -> list[Peer]:
         return [peer for peer in self.held if peer != besides]
 
-    def take(self, peer: Peer, held: Held, most: int, owners: Mapping[Peer, int]) -> bool:
+    def take(self, peer: Peer, held: ViewEntry, most: int, owners: Mapping[Peer, int]) -> bool:
         """Puts a peer into the view, or renews its stay. False: there is no place, or too many are of its owner."""
         same = [peer] if peer in self.held else crowd(peer, self.held, owners)
         if same:

@@ -50,6 +50,7 @@ class Search(Layer):
     `spell` is how topics stand in requests. Who knows a topic can spell it; who does not learns nothing from that."""
 
     def __init__(self, node: Stack, params: Params, spell: Spell | None = None) -> None:
+        super().__init__(node)
         self.params = params
         self.spell = spell or (lambda topic: topic)
         self.spellings: dict[Topic, str] = {}
@@ -69,7 +70,6 @@ class Search(Layer):
         self.pace = Bucket(ASKS_PER_S, ASKS_BURST, node.now_us)
         self.waiting: dict[tuple[Topic, bool], None] = {}
         "What is to be asked for, and whether this node is about to join it."
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {ReqContact: self.on_req_contact, AnsContact: self.on_ans_contact, AskOn: self.on_ask_on}

@@ -15,14 +15,14 @@ from gossamer.core.stack import Stack
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.wants import Wants
 from gossamer.protocols.spidercast.links import Links
-from gossamer.protocols.spidercast.messages import Beat, Leave, Standing
+from gossamer.protocols.spidercast.messages import Beat, LeaveLink, Standing
 from gossamer.protocols.spidercast.task import Task
 
 YOUNG_BEATS = 2
 "Heartbeats after which the other end of a new link must have heard of it."
 
 
-class Pulse(Struct, frozen=True):
+class BeatDue(Struct, frozen=True):
     """Timer: time for heartbeats."""
 
 
@@ -30,27 +30,27 @@ class Beats(Layer):
     """Tells neighbours that this node is there, and notices those that are not."""
 
     def __init__(self, node: Stack, links: Links) -> None:
+        super().__init__(node)
         self.links = links
         self.unanswered = Unanswered()
         self.ignorant: dict[Peer, None] = {}
         "Neighbours that think this node wants something else."
         self.begun = False
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {Beat: self.on_beat, Pulse: self.on_pulse}
+        return {Beat: self.on_beat, BeatDue: self.on_beat_due}
 
     def started(self, contacts: Sequence[Peer]) -> None:
         if not self.begun:
             self.begun = True
             start = chance(self.node.key(TICK, self.node.now_us), 0)
-            self.out.timer(1 + round(start * self.links.params.beat_us), Pulse())
+            self.out.timer(1 + round(start * self.links.params.beat_us), BeatDue())
 
     def link_down(self, peer: Peer) -> None:
         self.unanswered.heard(peer)
         self.ignorant.pop(peer, None)
 
-    def on_pulse(self, timer: Pulse) -> None:
+    def on_beat_due(self, timer: BeatDue) -> None:
         self.out.timer(self.links.params.beat_us, timer)
         for peer in self.unanswered.lost(self.links.params.beats_missed):
             self.give_up(peer)
@@ -63,7 +63,7 @@ class Beats(Layer):
         """Not heard of for too long. If it lives after all, it learns that it is no neighbour any more."""
         for task in self.links.tasks:
             if peer in task.neighbours:
-                self.out.send([peer], Leave(task.number))
+                self.out.send([peer], LeaveLink(task.number))
         self.node.tell(lambda layer: layer.peer_down(peer))
 
     def tell(self) -> None:
@@ -99,7 +99,7 @@ class Beats(Layer):
         link = task.neighbours.get(peer)
         if link is None:
             if standing.linked and peer not in task.quarantine:  # else its answer to our request is on the way
-                self.out.send([peer], Leave(task.number))
+                self.out.send([peer], LeaveLink(task.number))
         elif standing.linked or self.node.now_us - link.since_us < YOUNG_BEATS * self.links.params.beat_us:
             link.tells(standing.degree, standing.target)
         else:

@@ -49,13 +49,13 @@ class Homes(Layer):
     """Asks homes, and is one. A board holds seekers with what they want, the latest last."""
 
     def __init__(self, node: Stack, links: Links, view: InterestView[Wants]) -> None:
+        super().__init__(node)
         self.links = links
         self.view = view
         self.boards: tuple[dict[int, dict[Peer, Wants]], ...] = ({}, {})
         self.seeks = Buckets(SEEKS_PER_S, SEEKS_BURST)
         self.answered = Buckets(ANSWERED_PER_S, ANSWERED_BURST)
         self.reading = Buckets(READ_PER_S, READ_BURST)
-        super().__init__(node)
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Seek: self.on_seek, Found: self.on_found, ToSelf: self.on_to_self}

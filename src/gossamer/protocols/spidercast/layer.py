@@ -49,6 +49,7 @@ class Spidercast(Layer):
     interested."""
 
     def __init__(self, node: Stack, view: InterestView[Wants], params: Params, own: OwnWants | None = None) -> None:
+        super().__init__(node)
         if params.selection == "ring":
             raise Misuse('nodes make no rings: selection = "ring" is for experiments to compare with')
         self.view = view
@@ -66,7 +67,6 @@ class Spidercast(Layer):
         self.links = Links(node, params, self.own, self.wake)
         self.beats = Beats(node, self.links)
         self.homes = Homes(node, self.links, view)
-        super().__init__(node)
         self.within = (self.links, self.beats, self.homes)
 
     def hears(self) -> Mapping[type[Struct], Handler]:

@@ -17,7 +17,7 @@ from gossamer.parts.bucket import Buckets
 from gossamer.parts.own_wants import OwnWants
 from gossamer.parts.wants import PART_BYTES_MAX, Chain, Wants
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Disconnect, DisconnectOk, Leave, Redirect
+from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Disconnect, DisconnectOk, LeaveLink, Redirect
 from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.task import Task
 
@@ -50,7 +50,7 @@ class Links(Layer):
             Redirect: self.on_redirect,
             Disconnect: self.on_disconnect,
             DisconnectOk: self.on_disconnect_ok,
-            Leave: self.on_leave,
+            LeaveLink: self.on_leave,
         }
 
     # -- what others ask ----------------------------------------------------------------------------------------
@@ -151,7 +151,7 @@ class Links(Layer):
         self.wake()
 
     def leave(self, task: Task, peer: Peer) -> None:
-        self.out.send([peer], Leave(task.number))
+        self.out.send([peer], LeaveLink(task.number))
         self.remove(task, peer)
 
     def rethink(self, peer: Peer, wants: Wants) -> None:
@@ -219,7 +219,7 @@ class Links(Layer):
             self.add(task, peer, wants, ok)
             task.grow()
         else:
-            self.out.send([peer], Leave(task.number))
+            self.out.send([peer], LeaveLink(task.number))
 
     def on_redirect(self, peer: Peer, redirect: Redirect) -> None:
         """Believed of whoever was asked, and only as a hint."""
@@ -250,7 +250,7 @@ class Links(Layer):
     def on_disconnect_ok(self, peer: Peer, ok: DisconnectOk) -> None:
         self.remove(self.tasks[ok.task], peer)
 
-    def on_leave(self, peer: Peer, leave: Leave) -> None:
+    def on_leave(self, peer: Peer, leave: LeaveLink) -> None:
         self.remove(self.tasks[leave.task], peer)
 
     def heard(self, peer: Peer, message: Connect | ConnectOk) -> Wants | None:

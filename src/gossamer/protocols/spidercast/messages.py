@@ -72,7 +72,7 @@ class DisconnectOk(Said, frozen=True, tag="spidercast.disconnect_ok"):
     task: Number
 
 
-class Leave(Said, frozen=True, tag="spidercast.leave"):
+class LeaveLink(Said, frozen=True, tag="spidercast.leave"):
     """We are no neighbours."""
 
     task: Number
@@ -132,4 +132,4 @@ class Found(Said, frozen=True, tag="spidercast.found"):
         return tuple(other.peer for other in self.others)
 
 
-Message: TypeAlias = Connect | ConnectOk | Redirect | Disconnect | DisconnectOk | Leave | Beat | Seek | Found
+Message: TypeAlias = Connect | ConnectOk | Redirect | Disconnect | DisconnectOk | LeaveLink | Beat | Seek | Found

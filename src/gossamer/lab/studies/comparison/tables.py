@@ -14,17 +14,17 @@ from gossamer.lab.rows import Measure
 from gossamer.lab.spec import FigureSpec, Head, figures_of, only_tables, placed
 from gossamer.lab.studies.comparison.metrics import METRICS
 from gossamer.protocols.hpmcast.params import Params
-from gossamer.sim.compared import LEVELS_SHOWN, Comparison, Design, Links, Workload
+from gossamer.sim.compared import LEVELS_SHOWN, ComparedDesign, Comparison, NetworkConditions, Workload
 
 
 class Comparisons(Struct, frozen=True, tag="comparison"):
     """What an experiment file about several designs says of one point."""
 
     experiment: Head
-    design: Design = field(default_factory=Design)
+    design: ComparedDesign = field(default_factory=ComparedDesign)
     params: Params = field(default_factory=Params.live)
     workload: Workload = field(default_factory=Workload)
-    network: Links = field(default_factory=Links)
+    network: NetworkConditions = field(default_factory=NetworkConditions)
     figures: tuple[FigureSpec, ...] = ()
 
     row: ClassVar[type[Struct]] = Measure
@@ -58,7 +58,12 @@ class Comparisons(Struct, frozen=True, tag="comparison"):
         return Comparison(design=self.design, params=self.params, workload=self.workload, network=self.network)
 
 
-TABLES: dict[str, type[Struct]] = {"design": Design, "params": Params, "workload": Workload, "network": Links}
+TABLES: dict[str, type[Struct]] = {
+    "design": ComparedDesign,
+    "params": Params,
+    "workload": Workload,
+    "network": NetworkConditions,
+}
 
 
 def _read(name: str, said: Any, kind: type[Struct]) -> Struct:

@@ -9,7 +9,7 @@ from gossamer.lab.studies.epidemic.tables import METRICS, Epidemic
 from gossamer.protocols.recovery import theory
 from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 
-ENGINES = {"kernel": "gossamer.fast.epidemic", "machine": "gossamer.sim.epidemic"}
+ENGINES = {"kernel": "gossamer.fast.recovery", "machine": "gossamer.sim.recovery"}
 S_PER_EVENT = {"kernel": 40e-6, "machine": 10e-3}
 "Reckoned costs, with 60 dispatchers; only the cutting depends on them, never a result."
 NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.experiment.setting import Interests
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays
 
 COLUMNS = ("node", "topic")
 
@@ -35,7 +35,7 @@ class Columns(NamedTuple):
     bad: list[Bad]
 
 
-def interests_of(file: str) -> Interests:
+def interests_of(file: str) -> InterestArrays:
     """The interests a file says. Nodes and topics are numbered in ascending order; a pair said twice counts once."""
     return _interests(*_stamp(file))[0]
 
@@ -65,7 +65,7 @@ def _digest(file: str, changed_ns: int, size: int) -> str:
 
 
 @lru_cache(maxsize=4)
-def _interests(file: str, changed_ns: int, size: int) -> tuple[Interests, list[Bad]]:
+def _interests(file: str, changed_ns: int, size: int) -> tuple[InterestArrays, list[Bad]]:
     read = _parquet(file) if file.endswith((".parquet", ".pq")) else _csv(file)
     if not len(read.node):
         none = f": row {read.bad[0].row:,} has {read.bad[0].reason}" if read.bad else ""
@@ -75,7 +75,7 @@ def _interests(file: str, changed_ns: int, size: int) -> tuple[Interests, list[B
     pairs = np.unique(node.astype(np.int64) * len(topics) + topic)
     starts = np.zeros(len(nodes) + 1, np.int64)
     np.cumsum(np.bincount(pairs // len(topics), minlength=len(nodes)), out=starts[1:])
-    return Interests(starts, (pairs % len(topics)).astype(np.int32), len(topics)), read.bad
+    return InterestArrays(starts, (pairs % len(topics)).astype(np.int32), len(topics)), read.bad
 
 
 def _csv(file: str) -> Columns:

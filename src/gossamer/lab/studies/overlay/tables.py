@@ -17,7 +17,7 @@ from gossamer.protocols.spidercast.params import Params, Parting, Selection
 
 if TYPE_CHECKING:
     from gossamer.protocols.spidercast.experiment.churn import Churn
-    from gossamer.protocols.spidercast.experiment.setting import Interests
+    from gossamer.protocols.spidercast.experiment.setting import InterestArrays
     from gossamer.protocols.spidercast.experiment.workload import Workload
 
 NODES_MAX = 20_000_000
@@ -44,7 +44,7 @@ class WorkloadSpec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
         return convert({name: value for name, value in asdict(self).items() if name != "file"}, Workload, "workload")
 
-    def interests(self, seed: int) -> "Interests":
+    def interests(self, seed: int) -> "InterestArrays":
         """Who is interested in what. A file says the same to every seed."""
         if self.file is None:
             return self.drawn().interests(seed)

@@ -7,16 +7,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from gossamer.fast import churn, measures
+from gossamer.fast import measures, spidercast_churn
 from gossamer.lab.book import ALL
 from gossamer.lab.studies.overlay.metrics import BY_DEGREE, HISTOGRAM_MAX, METRICS
 from gossamer.lab.studies.overlay.tables import Overlays
-from gossamer.protocols.spidercast.experiment.setting import Interests, Overlay, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay, OverlaySetting
 
-ENGINES = {"kernel": "gossamer.fast.overlay", "machine": "gossamer.sim.overlay"}
+ENGINES = {"kernel": "gossamer.fast.spidercast", "machine": "gossamer.sim.spidercast"}
 NOTHING: dict[str, Any] = {"metric": "", "value": 0.0}
 "What a trial that could not be run measured."
-TWO = Interests(np.arange(3, dtype=np.int64), np.zeros(2, np.int32), 1)
+TWO = InterestArrays(np.arange(3, dtype=np.int64), np.zeros(2, np.int32), 1)
 "Two nodes that want the same."
 RANDOM_KIND = 2
 "The bit of a link's kind that the random task sets."
@@ -63,7 +63,7 @@ def _engine(spec: Overlays) -> Callable[..., Overlay]:
     return cast(Callable[..., Overlay], import_module(ENGINES[spec.experiment.engine]).build)
 
 
-def graph(spec: Overlays, interests: Interests, links: Any, kinds: Any) -> dict[str, float | None]:
+def graph(spec: Overlays, interests: InterestArrays, links: Any, kinds: Any) -> dict[str, float | None]:
     """What is measured of the links that stand."""
     exact_up_to = measures.EXACT_UP_TO if spec.measure.diameters else -1
     found = measures.measure(
@@ -104,7 +104,7 @@ def correlation(one: Any, other: Any) -> float | None:
 def churned(spec: Overlays, seed: int, threads: int) -> dict[str, float | None]:
     """All that is said of an overlay whose nodes come and go: means over its snapshots, and the worst of them."""
     assert spec.churn is not None
-    found = churn.run(spec.workload.drawn(), spec.params.made(), spec.churn.made(), seed)
+    found = spidercast_churn.run(spec.workload.drawn(), spec.params.made(), spec.churn.made(), seed)
     looks = [
         {**graph(spec, each.interests, each.links, each.kinds), "one_sided": each.one_sided,
          "over_limit": each.over_limit, "nodes_up": each.interests.nodes}

@@ -1,7 +1,7 @@
 """An experiment on hpmcast: who lives where in a hierarchy, how many want the event, and a network that loses.
 
-Made from plain numbers. What a seed makes of it is drawn here or in `arrays.py`, by the same keys; machines and kernel
-both start from that, so the two cannot disagree.
+Made from plain numbers. What a seed makes of it is drawn here or in `kernel/arrays.py`, by the same keys; machines and
+kernel both start from that, so the two cannot disagree.
 """
 
 import math
@@ -99,7 +99,7 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return len(self.branching) if self.params.variant == "hpmcast" else 1
 
     def inhabited(self, seed: int) -> list[int]:
-        """Who is there: addresses as numbers, in ascending order. `arrays.py` does the same for many."""
+        """Who is there: addresses as numbers, in ascending order. `kernel/arrays.py` does the same for many."""
         if self.addresses:
             return [number_of(address, self.branching) for address in self.addresses]
         places = range(math.prod(self.branching))
@@ -115,7 +115,7 @@ class HierarchySetting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return int(upper_pick(draw(fold(seed, PUBLISH), 0), participants))
 
     def wants(self, seed: int, who: int, place: int) -> bool:
-        """Whether a participant, who lives in this place, is interested in the event. `arrays.py` does the same."""
+        """Whether a participant who lives in this place wants the event. `kernel/arrays.py` does the same."""
         key = fold(seed, INTEREST)
         if self.local and chance(fold(key, LIKE_OTHERS), who) < self.local:
             return bool(chance(fold(key, GROUP), place // self.branching[-1]) < self.interest)

@@ -88,7 +88,7 @@ class State(NamedTuple):
     "Room to draw in."
 
 
-class Room(NamedTuple):
+class RunArrays(NamedTuple):
     """All that one run needs."""
 
     how: Any
@@ -103,7 +103,7 @@ class Room(NamedTuple):
     "By the receiver's highest level."
 
 
-def prepare(setting: HierarchySetting, seed: int) -> Room:
+def prepare(setting: HierarchySetting, seed: int) -> RunArrays:
     """Everything a seed decides beforehand."""
     places = inhabited(setting, seed)
     n, levels, params = len(places), setting.levels, setting.params
@@ -122,7 +122,7 @@ def prepare(setting: HierarchySetting, seed: int) -> Room:
         params.variant == "rfpbcast" or params.rounds > 0,
     ]
     keys = [fold(seed, GOSSIP), fold(seed, LOOK), *(fold(fold(seed, why), word) for why in (LOSS, ANSWER, ORDER)), word]
-    return Room(
+    return RunArrays(
         how=np.array(how, np.int64),
         odds=np.array([1.0 - setting.loss, params.arriving, params.reliability], np.float64),
         keys=np.array(keys, np.uint64),

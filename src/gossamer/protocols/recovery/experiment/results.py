@@ -93,7 +93,7 @@ def latencies_ms(found_us: Any) -> tuple[float | None, float | None, float | Non
     return float(np.mean(found_us)) / 1e3, float(p50) / 1e3, float(p99) / 1e3
 
 
-class Matching(NamedTuple):
+class MatchCounts(NamedTuple):
     """See `Result`."""
 
     matched_tagging: int
@@ -101,10 +101,10 @@ class Matching(NamedTuple):
     routed: int
 
 
-def matching(setting: EpidemicSetting, seed: int, via: Any) -> Matching:
+def matching(setting: EpidemicSetting, seed: int, via: Any) -> MatchCounts:
     """What routing by a plain table costs: each neighbour's patterns are compared one by one, in ascending order."""
     if setting.reconfigure_every_s:
-        return Matching(0, 0, 0)
+        return MatchCounts(0, 0, 0)
     subscribed = setting.subscribed(seed)
     beside = neighbours(edges(setting, seed), setting.dispatchers)
     position, length = positions(beside, subscribed, setting.patterns)
@@ -118,7 +118,7 @@ def matching(setting: EpidemicSetting, seed: int, via: Any) -> Matching:
         other = np.array([links[link] if link < len(links) else -1 for links in beside])
         compared += int(first[other[who] != came_from].sum())
     known = len({pattern for mine in subscribed for pattern in mine})
-    return Matching(0 if setting.recovery.method == "none" else known * len(via), compared, len(event))
+    return MatchCounts(0 if setting.recovery.method == "none" else known * len(via), compared, len(event))
 
 
 def positions(beside: list[list[int]], subscribed: list[list[int]], patterns: int) -> tuple[Any, Any]:

@@ -52,7 +52,7 @@ class Book(NamedTuple):
     stream_events: Any
 
 
-class Tree(NamedTuple):
+class TreeArrays(NamedTuple):
     """Who is whose neighbour, and where each pattern is wanted; changes when links vanish."""
 
     links: Any
@@ -126,22 +126,24 @@ class Desks(NamedTuple):
     "Of what was recovered: microseconds since it was noticed to be lost."
 
 
-class Room(NamedTuple):
+class RunArrays(NamedTuple):
     """All that one run needs."""
 
     mail: Mail
     book: Book
-    tree: Tree
+    tree: TreeArrays
     desks: Desks
 
 
-def prepare(setting: EpidemicSetting, seed: int, scale: int = 1) -> Room:
+def prepare(setting: EpidemicSetting, seed: int, scale: int = 1) -> RunArrays:
     """Everything a seed decides beforehand; `scale` makes more room for what is under way."""
     refuse_unknown(setting.recovery)
     subscribed = setting.subscribed(seed)
     book = _book(setting, seed, subscribed)
     tree = _tree(setting, seed, subscribed)
-    return Room(_mail(setting, seed, scale), book, tree, _desks(setting, seed, len(book.at_us), len(tree.mine), scale))
+    return RunArrays(
+        _mail(setting, seed, scale), book, tree, _desks(setting, seed, len(book.at_us), len(tree.mine), scale)
+    )
 
 
 def refuse_unknown(recovery: Params) -> None:
@@ -223,7 +225,7 @@ def _book(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     )
 
 
-def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int]]) -> Tree:
+def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int]]) -> TreeArrays:
     n, patterns = setting.dispatchers, setting.patterns
     readers = [[who for who, mine in enumerate(subscribed) if pattern in mine] for pattern in range(patterns)]
     beside = neighbours(edges(setting, seed), n)
@@ -235,7 +237,7 @@ def _tree(setting: EpidemicSetting, seed: int, subscribed: Sequence[Sequence[int
     readers_first, flat = _ragged(readers)
     for who in range(n):
         row[who, subscribed[who]] = np.arange(mine_first[who], mine_first[who + 1])
-    return Tree(
+    return TreeArrays(
         links=links,
         degree=np.array([len(others) for others in beside], np.int64),
         towards=np.zeros((n, patterns), np.int64),

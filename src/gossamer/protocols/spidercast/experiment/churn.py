@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.core.draws import CHURN, chance, fold
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.experiment.setting import Interests
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays
 
 ROUNDS_MAX = 1 << 30
 COMES, GOES = 1, 0
@@ -84,7 +84,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     at_s: float
     nodes: Any
     "Their numbers in the workload."
-    interests: Interests
+    interests: InterestArrays
     links: Any
     "As in Overlay."
     kinds: Any

@@ -17,7 +17,7 @@ NODES_MAX = 1 << 31
 ROUNDS_MAX = 1 << 30
 
 
-class Interests(Struct, frozen=True):
+class InterestArrays(Struct, frozen=True):
     """Node i is interested in topics[starts[i] : starts[i + 1]], in ascending order, each below topic_count."""
 
     starts: Any
@@ -57,7 +57,7 @@ class Interests(Struct, frozen=True):
 class OverlaySetting(Struct, frozen=True, kw_only=True):
     """Everything that is chosen about an overlay, but for the seed."""
 
-    interests: Interests
+    interests: InterestArrays
     params: Params = field(default_factory=Params)
     rounds_max: int = 1000
     "A run that is not at rest by then ends, and says so."

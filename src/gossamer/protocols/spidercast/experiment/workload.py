@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from gossamer.core.draws import INTEREST, chance, draw, fold, upper_pick
 from gossamer.core.errors import Misuse
-from gossamer.protocols.spidercast.experiment.setting import Interests
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays
 
 Popularity: TypeAlias = Literal["rss", "zipf", "nyse", "uniform"]
 
@@ -58,13 +58,13 @@ class Workload(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         yield not 0 <= self.correlated <= 1, "correlated is a share: 0 to 1"
         yield not 1 <= self.groups < 2**31, "groups must be at least 1"
 
-    def interests(self, seed: int) -> Interests:
+    def interests(self, seed: int) -> InterestArrays:
         """Of all nodes."""
         at_once = max(1, CELLS_AT_ONCE // self.topics)
         parts = [self.part(seed, i, min(i + at_once, self.nodes)) for i in range(0, self.nodes, at_once)]
         counts = np.concatenate([count for count, _ in parts])
         starts = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        return Interests(starts, np.concatenate([topics for _, topics in parts]), self.topics)
+        return InterestArrays(starts, np.concatenate([topics for _, topics in parts]), self.topics)
 
     def part(self, seed: int, first: int, end: int, life: int = 0) -> tuple[Any, Any]:
         """Of the nodes from `first` to before `end`: how many topics each has, and all of them in a row.

@@ -8,7 +8,7 @@ import numpy as np
 from gossamer.core.draws import fold
 from gossamer.core.errors import Misuse
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.static import homes, view_size
 from gossamer.protocols.spidercast.kernel import columns as col
 from gossamer.protocols.spidercast.params import Params
@@ -67,14 +67,16 @@ class Scratch(NamedTuple):
     draws: Any
 
 
-class Room(NamedTuple):
+class RunArrays(NamedTuple):
+    """All that one run needs."""
+
     net: Net
     greedy: TaskArrays
     random: TaskArrays
     scratch: Scratch
 
 
-def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> Room:
+def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> RunArrays:
     """All that a kernel needs, before the first round."""
     params = setting.params
     net = network(setting.interests, params, seed)
@@ -83,10 +85,10 @@ def prepare(setting: OverlaySetting, seed: int, hands: int = 1) -> Room:
         random = task(net, 0, rules.RANDOM_MOST)
     else:
         random = task(net, params.random, params.random)
-    return Room(net, greedy, random, scratch(net, hands))
+    return RunArrays(net, greedy, random, scratch(net, hands))
 
 
-def network(interests: Interests, params: Params, seed: int) -> Net:
+def network(interests: InterestArrays, params: Params, seed: int) -> Net:
     n = interests.nodes
     return Net(
         how=np.array(list(_how(interests, params)), np.int64),
@@ -101,7 +103,7 @@ def network(interests: Interests, params: Params, seed: int) -> Net:
     )
 
 
-def _how(interests: Interests, params: Params) -> Iterator[int]:
+def _how(interests: InterestArrays, params: Params) -> Iterator[int]:
     """In the order of the columns NODES … BEYOND."""
     selection = col.SELECTIONS[params.selection]
     yield from (interests.nodes, words(interests.topic_count), selection, params.margin, params.quarantine)
@@ -115,7 +117,7 @@ def words(topics: int) -> int:
     return max(1, -(-topics // 64))
 
 
-def bits(interests: Interests) -> Any:
+def bits(interests: InterestArrays) -> Any:
     """A row of 64-bit words for each node, a bit for each topic it is interested in."""
     width = words(interests.topic_count)
     wants = np.zeros(interests.nodes * width, np.uint64)

@@ -6,7 +6,7 @@ from gossamer.fast.compile import compiled
 from gossamer.protocols.recovery.experiment.results import Result, summed_up
 from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.kernel import columns as col
-from gossamer.protocols.recovery.kernel.arrays import Room, prepare
+from gossamer.protocols.recovery.kernel.arrays import RunArrays, prepare
 
 KERNEL = "gossamer.protocols.recovery.kernel.run"
 SCALE_MAX = 1 << 10
@@ -35,7 +35,7 @@ def run(setting: EpidemicSetting, seeds: Sequence[int]) -> list[Result]:
     return [result(setting, seed, play(setting, seed)) for seed in seeds]
 
 
-def play(setting: EpidemicSetting, seed: int) -> Room:
+def play(setting: EpidemicSetting, seed: int) -> RunArrays:
     """One run; what is left when it is over. Starts anew with more room where there was too little."""
     kernel = compiled(KERNEL)
     scale = 1
@@ -48,7 +48,7 @@ def play(setting: EpidemicSetting, seed: int) -> Room:
     raise OverflowError("the network is flooded by its own recovery: lengthen the interval or shorten the run")
 
 
-def result(setting: EpidemicSetting, seed: int, room: Room) -> Result:
+def result(setting: EpidemicSetting, seed: int, room: RunArrays) -> Result:
     mail, book, _, desks = room
     counted = {name: int(desks.counts[column]) for name, column in COLUMNS.items()}
     measured = desks.latencies[: mail.clock[col.MEASURED]]

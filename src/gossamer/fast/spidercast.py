@@ -8,7 +8,7 @@ from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled, threads_limited
 from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
 from gossamer.protocols.spidercast.kernel import columns as col
-from gossamer.protocols.spidercast.kernel.arrays import Room, TaskArrays, prepare
+from gossamer.protocols.spidercast.kernel.arrays import RunArrays, TaskArrays, prepare
 
 KERNEL = "gossamer.protocols.spidercast.kernel.run"
 BLOCKS_PER_THREAD = 8
@@ -28,7 +28,7 @@ def build(setting: OverlaySetting, seed: int, threads: int = 1) -> Overlay:
     return overlay(room, bool(at_rest))
 
 
-def overlay(room: Room, at_rest: bool) -> Overlay:
+def overlay(room: RunArrays, at_rest: bool) -> Overlay:
     """What stands in the arrays."""
     net, n = room.net, len(room.net.rows)
     tasks = (room.greedy, room.random)

@@ -14,13 +14,13 @@ WINDOW_BYTES = 32 << 20
 Publish: TypeAlias = Callable[[bytes], Awaitable[EventId]]
 
 
-async def hand_all(publish: Publish, batches: AsyncIterator[list[bytes]], told: Callable[[EventId], None]) -> None:
+async def publish_all(publish: Publish, batches: AsyncIterator[list[bytes]], told: Callable[[EventId], None]) -> None:
     """Publishes everything that comes; the first refusal ends it, also while nothing comes."""
-    handing = Handing(publish, told)
+    in_flight = InFlight(publish, told)
     coming: asyncio.Future[list[bytes] | None]
-    while not handing.failed.done():
+    while not in_flight.failed.done():
         coming = asyncio.ensure_future(anext(batches, None))
-        either: list[asyncio.Future[Any]] = [coming, handing.failed]
+        either: list[asyncio.Future[Any]] = [coming, in_flight.failed]
         await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
         if not coming.done():
             coming.cancel()
@@ -28,12 +28,12 @@ async def hand_all(publish: Publish, batches: AsyncIterator[list[bytes]], told: 
         if (batch := coming.result()) is None:
             break
         for payload in batch:
-            await handing.add(payload)
-    await handing.end()
+            await in_flight.add(payload)
+    await in_flight.end()
 
 
-class Handing:
-    """The window."""
+class InFlight:
+    """Publications that are not answered yet, up to a number and a size."""
 
     def __init__(self, publish: Publish, told: Callable[[EventId], None]) -> None:
         self.publish, self.told = publish, told

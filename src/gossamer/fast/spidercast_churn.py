@@ -6,12 +6,12 @@ import numpy as np
 
 from gossamer.core.errors import Misuse
 from gossamer.fast.compile import compiled
-from gossamer.fast.overlay import KERNEL, overlay
+from gossamer.fast.spidercast import KERNEL, overlay
 from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned, Snapshot
-from gossamer.protocols.spidercast.experiment.setting import Interests, OverlaySetting
+from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.kernel import columns as col
-from gossamer.protocols.spidercast.kernel.arrays import Room, TaskArrays, prepare
+from gossamer.protocols.spidercast.kernel.arrays import RunArrays, TaskArrays, prepare
 from gossamer.protocols.spidercast.params import Params
 
 
@@ -36,11 +36,11 @@ def run(workload: Workload, params: Params, churn: Churn, seed: int) -> Churned:
     return Churned(snapshots=snapshots, joins=joins, leaves=len(done) - joins, messages=messages)
 
 
-def _empty(workload: Workload, params: Params, seed: int) -> Room:
+def _empty(workload: Workload, params: Params, seed: int) -> RunArrays:
     """Room for everybody, and nobody there yet."""
     n, most = workload.nodes, workload.subscriptions[1]
     topics = np.tile(np.arange(most, dtype=np.int32), n)
-    everything = Interests(np.arange(n + 1, dtype=np.int64) * most, topics, workload.topics)
+    everything = InterestArrays(np.arange(n + 1, dtype=np.int64) * most, topics, workload.topics)
     room = prepare(OverlaySetting(interests=everything, params=params), seed)
     room.net.rows[:, col.NEEDS :] = 0
     room.net.wants[:] = 0
@@ -88,7 +88,7 @@ def _came(times: Any, who: Any, what: Any, at_s: float, nodes: int) -> Any:
     return came
 
 
-def _snapshot(room: Room, at_s: float, included: Any, topics: int) -> Snapshot:
+def _snapshot(room: RunArrays, at_s: float, included: Any, topics: int) -> Snapshot:
     whole = overlay(room, True)
     rows = room.net.rows[included]
     kept = included[whole.links].all(axis=1)
@@ -98,7 +98,7 @@ def _snapshot(room: Room, at_s: float, included: Any, topics: int) -> Snapshot:
     return Snapshot(
         at_s=at_s,
         nodes=np.flatnonzero(included),
-        interests=Interests(starts, room.net.topics[at], topics),
+        interests=InterestArrays(starts, room.net.topics[at], topics),
         links=number[whole.links[kept]].astype(np.int32).reshape(-1, 2),
         kinds=whole.kinds[kept],
         one_sided=whole.one_sided,

@@ -23,7 +23,7 @@ from gossamer.parts.seen import Seen
 from gossamer.parts.wants import Wants, chain_of
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.spidercast import rules
-from gossamer.protocols.spidercast.beats import Pulse
+from gossamer.protocols.spidercast.beats import BeatDue
 from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySetting
 from gossamer.protocols.spidercast.experiment.static import FixedView, homes, members
 from gossamer.protocols.spidercast.homes import ToSelf
@@ -35,7 +35,7 @@ from gossamer.protocols.spidercast.messages import (
     Disconnect,
     DisconnectOk,
     Found,
-    Leave,
+    LeaveLink,
     Redirect,
     Seek,
 )
@@ -44,7 +44,7 @@ KINDS: dict[type[Struct], str] = {
     Connect: "connect",
     ConnectOk: "connect_ok",
     Redirect: "redirect",
-    Leave: "leave",
+    LeaveLink: "leave",
     Disconnect: "disconnect",
     DisconnectOk: "disconnect_ok",
     Seek: "seek",
@@ -127,7 +127,7 @@ class Stage:
         self.deal(farewells)
         answers_of_partings = self.deal(partings)
         self.deal(answers_of_partings)
-        self.deal(self.each(lambda layer: Pulse()))
+        self.deal(self.each(lambda layer: BeatDue()))
         self.turn += 1
         return any(type(letter.message) not in FRUITLESS for letter in chosen)
 

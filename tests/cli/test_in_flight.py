@@ -5,8 +5,8 @@ from collections.abc import AsyncIterator, Iterable
 
 import pytest
 
-from gossamer.cli import handing
-from gossamer.cli.handing import hand_all
+from gossamer.cli import in_flight
+from gossamer.cli.in_flight import publish_all
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.ids import EventId
 
@@ -28,7 +28,7 @@ class Taker:
         self.answers[number].set_result(EventId(1, 1, number))
 
     def start(self, batches: AsyncIterator[list[bytes]]) -> "asyncio.Task[None]":
-        return asyncio.create_task(hand_all(self.publish, batches, lambda id: self.told.append(id.sequence)))
+        return asyncio.create_task(publish_all(self.publish, batches, lambda id: self.told.append(id.sequence)))
 
 
 async def batches(*all_of_them: Iterable[bytes]) -> AsyncIterator[list[bytes]]:
@@ -42,7 +42,7 @@ async def settle() -> None:
 
 
 def test_only_so_many_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handing, "WINDOW", 3)
+    monkeypatch.setattr(in_flight, "WINDOW", 3)
 
     async def scenario() -> None:
         taker = Taker()
@@ -58,7 +58,7 @@ def test_only_so_many_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_only_so_many_bytes_are_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(handing, "WINDOW_BYTES", 10)
+    monkeypatch.setattr(in_flight, "WINDOW_BYTES", 10)
 
     async def scenario() -> None:
         taker = Taker()
@@ -109,6 +109,6 @@ def test_what_is_refused_without_being_sent_ends_it_too() -> None:
 
     async def scenario() -> None:
         with pytest.raises(Misuse, match=r"^not granted$"):
-            await hand_all(refuse, batches([b"0", b"1"]), lambda id: None)
+            await publish_all(refuse, batches([b"0", b"1"]), lambda id: None)
 
     asyncio.run(scenario())

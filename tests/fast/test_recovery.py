@@ -3,8 +3,8 @@
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.fast import epidemic
-from gossamer.fast.epidemic import play, result, run
+from gossamer.fast import recovery
+from gossamer.fast.recovery import play, result, run
 from gossamer.protocols.recovery import theory
 from gossamer.protocols.recovery.experiment.setting import EpidemicSetting
 from gossamer.protocols.recovery.kernel import arrays
@@ -96,7 +96,7 @@ def test_a_run_that_needs_more_room_is_the_same_run(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_run_that_can_never_have_enough_room_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(epidemic, "SCALE_MAX", 1)
+    monkeypatch.setattr(recovery, "SCALE_MAX", 1)
     monkeypatch.setattr(arrays, "MESSAGES_AT_ONCE", 2)
     with pytest.raises(OverflowError, match="lengthen the interval"):
         play(setting("push"), 1)

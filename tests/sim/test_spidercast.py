@@ -10,7 +10,7 @@ from gossamer.protocols.spidercast.experiment.setting import Overlay, OverlaySet
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.messages import Beat, Connect, ConnectOk, Disconnect, Found
 from gossamer.protocols.spidercast.params import Params
-from gossamer.sim.overlay import Letter, Stage, build
+from gossamer.sim.spidercast import Letter, Stage, build
 
 CASES = {
     "coverage": {},

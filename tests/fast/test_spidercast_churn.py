@@ -7,8 +7,8 @@ import pytest
 
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
-from gossamer.fast.churn import run
-from gossamer.fast.overlay import build
+from gossamer.fast.spidercast import build
+from gossamer.fast.spidercast_churn import run
 from gossamer.protocols.spidercast.experiment.churn import COMES, Churn, Churned
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
