@@ -5,7 +5,7 @@ their events entered in the index, when somebody asks.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from gossamer.core.ids import EventId
@@ -141,6 +141,11 @@ class Cache(Generic[P]):
         """The event that has this place in its publisher's count of the pattern."""
         self._open()
         return self.places.get(pattern, {}).get((source, incarnation, sequence))
+
+    def places_of(self, pattern: int) -> Iterable[Place]:
+        """Those of all events of this pattern."""
+        self._open()
+        return self.places.get(pattern, ())
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
         """Events of this pattern with their parcels, the last to come first. Whoever asks for a few wants them often,

@@ -6,10 +6,11 @@ from msgspec.structs import replace
 from gossamer.core.events import Carried
 from gossamer.core.machine import SECOND_US, Missing, Note, Subscribe, Unsubscribe
 from gossamer.parts.tagging import Tagger
+from gossamer.protocols.recovery.gaps import runs
 from gossamer.protocols.recovery.messages import Again, Lost
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.rules import GAP_MAX
-from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX, runs
+from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX
 from protocols.recovery.field import A, B, C, Node, S, event, only, said
 
 PULL = Params(method="subscriber-pull")

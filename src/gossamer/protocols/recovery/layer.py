@@ -22,6 +22,7 @@ from gossamer.protocols.recovery.offers import Offer, Offers
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
 from gossamer.protocols.recovery.pushing import Pushing
+from gossamer.protocols.recovery.reading import Reading
 from gossamer.protocols.recovery.resending import Resending
 from gossamer.protocols.recovery.rounds import Hurry, Round, Rounds
 from gossamer.protocols.recovery.settings import Settings
@@ -41,19 +42,20 @@ class Recovery(Layer):
         self.settings = Settings(params)
         of = self.settings.of
         self.cache_relayed = own.cache_relayed
-        self.streams = Streams(node, of)
         self.holding = Holding(node, own)
+        self.streams = Streams(node, self.holding, of)
+        self.reading = Reading(node)
         self.resending = Resending(node, self.holding, own.answers_per_s)
         self.passing = Passing(node, ground, of)
         self.pushing = Pushing(node, self.holding, self.passing)
         self.answering = Answering(
-            node, ground, self.streams, self.holding, self.passing, self.resending, of, own.answers_per_s > 0
+            node, ground, self.reading, self.holding, self.passing, self.resending, of, own.answers_per_s > 0
         )
         self.rounds = Rounds(node, ground, self.streams, self.passing, self.pushing, of)
         self.noticing = Noticing(self.streams, self.rounds)
         self.offers = Offers(node, ground, self.holding, self.pushing, of)
         self.tails = Tails(node, ground, self.streams, self.noticing, self.passing, of)
-        self.listing = Listing(node, ground, self.holding, of, self.streams.read_since_us)
+        self.listing = Listing(node, ground, self.holding, of, self.reading)
         self.by_topic: dict[Topic, tuple[int, ...]] = {}
         "What events of a topic are tagged with."
         super().__init__(node)
@@ -89,6 +91,7 @@ class Recovery(Layer):
 
     def interest_changed(self, change: Change) -> None:
         self.streams.interest_changed(change)
+        self.reading.interest_changed(change)
         topics = [*(pattern.topic for pattern in change.came), *change.joined]
         self.rounds.open(topics)
         self.offers.open(topics)
@@ -166,10 +169,10 @@ class Recovery(Layer):
     def on_again(self, peer: Peer, again: Again) -> None:
         event = again.carried.event
         if self.resending.take(peer, again, self.streams.missing_since(event)):
-            local = self.streams.local
+            patterns = self.streams.patterns
             for tag in event.tags:
-                if tag.pattern in local:
-                    self.rounds.answered(local[tag.pattern])
+                if tag.pattern in patterns:
+                    self.rounds.answered(patterns[tag.pattern])
 
     def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
         self.resending.fetched(peer, events)

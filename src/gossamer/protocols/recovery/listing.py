@@ -7,7 +7,6 @@ behind it nobody else may have it.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
 
 from msgspec import Struct
 
@@ -23,6 +22,7 @@ from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.messages import DIGEST_MAX, Listed, Want
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.pulse import Pulse
+from gossamer.protocols.recovery.reading import Reading
 
 LISTS_PER_S = 50
 "Lists of one peer that are heard where answers are limited: each is of one topic."
@@ -43,11 +43,9 @@ class Listing:
         ground: Matching,
         holding: Holding,
         params: Callable[[Topic], Params],
-        since_us: Callable[[Topic], int | None],
+        reading: Reading,
     ) -> None:
-        self.node, self.ground, self.holding, self.params = node, ground, holding, params
-        self.since_us = since_us
-        "Since when our own users read a topic; None: they do not."
+        self.node, self.ground, self.holding, self.params, self.reading = node, ground, holding, params, reading
         own = params(ROOT)
         self.pulse = Pulse(node, List, own.interval_us)
         self.lists = Buckets(LISTS_PER_S, 2 * LISTS_PER_S) if own.answers_per_s else None
@@ -107,14 +105,9 @@ class Listing:
         since_us = 0 if self.ground.carries(listed.topic, peer) else self._read_since_us(listed.topic)
         if since_us is None:
             return
-        me, knows, oldest_us = self.node.me, self.node.knows, self.node.now_us - since_us
-        missing = tuple(
-            each
-            for each, age_us in zip(listed.ids, chain(listed.ages_us, repeat(0)))
-            if age_us <= oldest_us and each.publisher != me and not knows(each)
-        )
+        missing = self.reading.missing(listed.ids, listed.ages_us, since_us)
         if missing:
             self.node.out.send([peer], Want(Pattern(listed.topic), missing))
 
     def _read_since_us(self, topic: Topic) -> int | None:
-        return None if self.params(topic).method == "none" else self.since_us(topic)
+        return None if self.params(topic).method == "none" else self.reading.since_us(topic)

@@ -33,6 +33,7 @@ class Noticing:
                 ours, sequence = True, tag.sequence
                 last = highest.get(signature)
                 if last is None:
+                    streams.hear_of(signature, (publisher, incarnation), source)
                     last = 0 if self._expects_all(event, tag) else sequence - 1
                 if sequence + further > last:
                     highest[signature] = sequence + further

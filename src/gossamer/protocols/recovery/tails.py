@@ -182,6 +182,7 @@ class Tails:
                 return False
             source = self.streams.source(*who)
             younger = self.node.now_us - latest.age_us > since_us
+            self.streams.hear_of(signature, who, source)
             last = source.highest.setdefault(signature, 0 if younger else latest.sequence)
             places = min(latest.sequence - max(last, source.claimed.get(signature, 0)), rules.GAP_MAX)
             if places > 0 and not self.claimed.take(peer, self.node.now_us, places):
