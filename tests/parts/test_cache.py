@@ -1,5 +1,4 @@
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -7,7 +6,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
-from gossamer.parts.cache import VAIN_MAX, Cache, Drawn, OthersFirst, Queue
+from gossamer.parts.cache import Cache, Drawn, OthersFirst, Queue
 
 A, B = 10, 20
 BYTES = 10_000
@@ -150,17 +149,18 @@ def test_events_of_many_tags_leave_for_each_other_before_the_cache_is_full(queue
     assert (len(cache.places), cache.bytes) == (1, 1)
 
 
-def test_whoever_looks_from_the_end_opens_nothing_unless_it_takes_long() -> None:
-    cache: Cache[Some] = Cache(10_000, BYTES)
-    put(cache, *range(10), patterns=(B,))
-    for number in range(10, 10 + 2 * VAIN_MAX, 10):
-        put(cache, *range(number, number + 10))
-    last = 9 + 2 * VAIN_MAX
-    assert [each.sequence for each, _ in islice(cache.backwards(A), 3)] == [last, last - 1, last - 2]
-    assert not cache.kept
-    assert tagged(cache, A) == [*range(10, last + 1)]
-    assert tagged(cache, B) == [*range(10)]
-    assert len(cache.kept) == last + 1
+def test_patterns_are_told_of_when_something_of_them_came_and_only_once() -> None:
+    cache: Cache[Some] = Cache(3, BYTES)
+    put(cache, 1, patterns=(A, B))
+    put(cache, 2)
+    assert [*cache.news()] == [A, B]
+    assert [*cache.news()] == []
+    put(cache, 3, patterns=(30,))
+    assert cache.patterns() == [A, B, 30]
+    for number in (4, 5, 6):
+        put(cache, number)
+    assert [*cache.news()] == [A]
+    assert cache.patterns() == [A]
 
 
 STEPS = st.lists(

@@ -13,8 +13,6 @@ from gossamer.core.patterns import Tag
 
 TAG_BYTES = 450
 "What it takes, at most, to find an event by one more tag (measured): an event of many tags counts like a large one."
-VAIN_MAX = 100
-"Events of other patterns that are looked at, beside twice as many as were found, before all parcels are opened."
 
 Tags: TypeAlias = tuple[Tag, ...]
 Place: TypeAlias = tuple[int, int, int]
@@ -102,6 +100,8 @@ class Cache(Generic[P]):
         "The events of those that were."
         self.places: dict[int, dict[Place, EventId]] = {}
         "The same by pattern, in the order they came, and by their places in its counts."
+        self.touched: dict[int, None] = {}
+        "Those of the patterns of which something came since somebody last asked."
 
     def __len__(self) -> int:
         return self.count
@@ -148,29 +148,28 @@ class Cache(Generic[P]):
         return self.places.get(pattern, ())
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
-        """Events of this pattern with their parcels, the last to come first. Whoever asks for a few wants them often,
-        and finds them at the end: parcels stay closed unless it takes long."""
-        told: dict[EventId, None] = {}
-        vain = 0
-        for parcel in reversed(self.fresh):
-            for event_id, tags in reversed(parcel.entries()):
-                if pattern in [tag.pattern for tag in tags]:
-                    told[event_id] = None
-                    yield event_id, parcel
-                else:
-                    vain += 1
-            if vain > VAIN_MAX + 2 * len(told):
-                self._open()
-                break
+        """Events of this pattern with their parcels, the last to come first."""
+        self._open()
         for event_id in reversed(self.places.get(pattern, {}).values()):
-            if event_id not in told:
-                yield event_id, self.kept[event_id]
+            yield event_id, self.kept[event_id]
+
+    def patterns(self) -> Sequence[int]:
+        """Those of which there are events."""
+        self._open()
+        return [*self.places]
+
+    def news(self) -> Iterable[int]:
+        """Those of which some came since this was last asked."""
+        self._open()
+        touched, self.touched = self.touched, {}
+        return touched
 
     def _open(self) -> None:
         for parcel in self.fresh:
             for event_id, tags in parcel.entries():
                 self.kept[event_id] = parcel
                 for tag in tags:
+                    self.touched[tag.pattern] = None
                     same, place = self.places.setdefault(tag.pattern, {}), place_of(event_id, tag)
                     same.pop(place, None)  # what is known by it came before
                     same[place] = event_id
@@ -187,6 +186,7 @@ class Cache(Generic[P]):
                     del same[place]
                     if not same:
                         del self.places[tag.pattern]
+                        self.touched.pop(tag.pattern, None)
 
 
 def place_of(event_id: EventId, tag: Tag) -> Place:

@@ -107,6 +107,14 @@ class Holding:
         held = self.cache.get(event_id)
         return 0 if held is None else max(0, self.node.now_us - held.came_us)
 
+    def patterns(self) -> Sequence[int]:
+        """Signatures of those of which events are cached."""
+        return self.cache.patterns()
+
+    def news(self) -> Iterable[int]:
+        """Signatures of those of which some came since this was last asked."""
+        return self.cache.news()
+
     def newest(self, signature: int) -> EventId | None:
         """The cached event of a pattern that came last."""
         return next((event_id for event_id, _ in self.cache.backwards(signature)), None)
