@@ -15,7 +15,7 @@ from gossamer.protocols.recovery.params import Params
 STORED = 10
 "So many times as many events are known to be in the store as are in the cache."
 BYTES_MAX = 32 << 20
-"Of the cache: payloads, and what finds events by their tags. The same again of what is known to be in the store."
+"Of the cache: payloads, tags, and what finds events by these. The same again of what is known to be in the store."
 
 
 class Held:
