@@ -7,6 +7,7 @@ behind it nobody else may have it.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from msgspec import Struct
 
@@ -50,7 +51,9 @@ class Listing:
         self.pulse = Pulse(node, List, own.interval_us)
         self.lists = Buckets(LISTS_PER_S, 2 * LISTS_PER_S) if own.answers_per_s else None
         self.young: dict[EventId, int] = {}
-        "Events that are told of, and until when."
+        "Events that are told of, and until when; those told longest ago first."
+        self.turn = 0
+        "How many of them are to be told of before this was in vain."
         self.rounds = 0
 
     def add(self, carried: Carried) -> None:
@@ -65,6 +68,7 @@ class Listing:
     def hurry(self) -> None:
         """There is news, or somebody wanted some."""
         if self.young:
+            self.turn = len(self.young)
             self.pulse.pace(self.params(ROOT).interval_us)
             self.pulse.hurry()
 
@@ -77,16 +81,21 @@ class Listing:
             return
         self.rounds += 1
         peers, everything = self.ground.picked(params.fanout, self.node.key(EXCHANGE, self.rounds))
-        held = self.held(everything)
+        held = self.next(everything)
         for peer, wanting in peers:
             self.tell(peer, [event for event in held if wanting.matches(event)])
-        self.pulse.slow_down()
+        if self.turn <= 0:
+            self.pulse.slow_down()
+            self.turn = len(self.young)
         self.pulse.wait()
 
-    def held(self, everything: bool) -> list[Event]:
-        """The youngest events."""
-        found = [self.holding.get(event_id) for event_id in [*self.young][-DIGEST_MAX:]]
-        me = self.node.me
+    def next(self, everything: bool) -> list[Event]:
+        """As many as a message may name, those told longest ago first."""
+        named = [*islice(self.young, DIGEST_MAX)]
+        for event_id in named:
+            self.young[event_id] = self.young.pop(event_id)
+        self.turn -= len(named)
+        found, me = [self.holding.get(event_id) for event_id in named], self.node.me
         return [it.event for it in found if it is not None and (everything or it.event.id.publisher == me)]
 
     def tell(self, peer: Peer, events: Sequence[Event]) -> None:
