@@ -135,11 +135,27 @@ def test_a_restarted_publisher_is_a_new_stream() -> None:
     assert missing(node) == [place(51, life=1)]
 
 
-def test_a_gap_of_any_size_is_the_newest_thousand() -> None:
+def test_of_a_gap_of_any_size_the_newest_thousand_are_asked_for_and_all_are_told() -> None:
     node = Node(PULL, A)
     effects = node.hear(event(1, (A, 1)), event(2, (A, 2**62)))
-    assert only(effects, Missing) == [Missing(S, 0, A, 2**62 - GAP_MAX, 2**62 - 1)]
-    assert len(missing(node)) == GAP_MAX
+    assert only(effects, Missing) == [Missing(S, 0, A, 2, 2**62 - 1)]
+    assert missing(node) == [place(each) for each in range(2**62 - GAP_MAX, 2**62)]
+
+
+def test_what_came_late_is_told_of_a_large_gap_as_of_any() -> None:
+    node = Node(replace(PULL, patience_us=5_000), A)
+    node.hear(event(1, (A, 1)), event(2, (A, 2_000)), event(3, (A, 1_500)))
+    assert only(node.wait(30_000), Missing) == [Missing(S, 0, A, 2, 1_499), Missing(S, 0, A, 1_501, 1_999)]
+
+
+@pytest.mark.parametrize("lost", [90, 150, 999, 1_500])
+def test_however_many_of_the_first_events_are_lost_they_are_told_and_as_many_as_of_any_gap_asked_for(lost: int) -> None:
+    node, tagger = late_reader(), Tagger()
+    for number in range(lost + 1):
+        tags = tagger.tags([A.signature], SUBSCRIBED_US + 1_000 + 5_000 * number)
+    effects = node.hear(replace(event(lost + 1, (A, 1), at_us=SUBSCRIBED_US + 1_000 + 5_000 * lost), tags=tags))
+    assert only(effects, Missing) == [Missing(S, 0, A, 1, lost)]
+    assert len(missing(node)) == min(lost, GAP_MAX)
 
 
 def test_losses_and_publishers_are_kept_within_bounds() -> None:

@@ -20,6 +20,8 @@ class Gap(Struct, frozen=True):
     incarnation: int
     pattern: Pattern
     first: int
+    sought: int
+    "The first of them that is asked for: there may be too many."
     last: int
 
 
@@ -45,24 +47,30 @@ class Gaps:
         self.waiting = waiting
 
     def _tell(self, gap: Gap) -> None:
-        for first, last in runs(self._still_missing(gap)):
+        beyond = [(gap.first, gap.sought - 1)] if gap.first < gap.sought else []
+        for first, last in joined(beyond + runs(self._still_missing(gap))):
             self.node.out.effects.append(Missing(gap.publisher, gap.incarnation, gap.pattern, first, last))
 
     def _still_missing(self, gap: Gap) -> list[int]:
         signature = gap.pattern.signature
         return [
             sequence
-            for sequence in range(gap.first, gap.last + 1)
+            for sequence in range(gap.sought, gap.last + 1)
             if (gap.publisher, gap.incarnation, signature, sequence) in self.lost
         ]
 
 
 def runs(numbers: list[int]) -> list[tuple[int, int]]:
     """First and last of each stretch without holes."""
+    return joined([(number, number) for number in numbers])
+
+
+def joined(stretches: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Those that follow each other made one."""
     found: list[tuple[int, int]] = []
-    for number in numbers:
-        if found and found[-1][1] + 1 == number:
-            found[-1] = (found[-1][0], number)
+    for first, last in stretches:
+        if found and found[-1][1] + 1 == first:
+            found[-1] = (found[-1][0], last)
         else:
-            found.append((number, number))
+            found.append((first, last))
     return found

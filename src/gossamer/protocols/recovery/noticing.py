@@ -38,7 +38,7 @@ class Noticing:
                 if sequence + further > last:
                     highest[signature] = sequence + further
                     if sequence > last + 1:
-                        self._miss(publisher, incarnation, signature, rules.first_lost(last, sequence), sequence - 1)
+                        self._miss(publisher, incarnation, signature, last, sequence)
         return ours
 
     def _expects_all(self, event: Event, tag: Tag) -> bool:
@@ -52,12 +52,13 @@ class Noticing:
         if sequence <= known:
             return False
         source.claimed[signature] = sequence
-        self._miss(publisher, incarnation, signature, rules.first_lost(known, sequence + 1), sequence)
+        self._miss(publisher, incarnation, signature, known, sequence + 1)
         return True
 
-    def _miss(self, publisher: Peer, incarnation: int, signature: int, first: int, last: int) -> None:
-        pattern = self.streams.local[signature]
-        self.streams.miss(publisher, incarnation, pattern, first, last)
+    def _miss(self, publisher: Peer, incarnation: int, signature: int, highest: int, sequence: int) -> None:
+        """What lies between the two."""
+        pattern, sought = self.streams.local[signature], rules.first_lost(highest, sequence)
+        self.streams.miss(publisher, incarnation, pattern, highest + 1, sought, sequence - 1)
         self.rounds.noticed(pattern)
 
 

@@ -135,15 +135,15 @@ class Streams:
 
     # -- what is missing ----------------------------------------------------------------------------------------
 
-    def miss(self, publisher: Peer, incarnation: int, pattern: Pattern, first: int, last: int) -> None:
-        """These places were passed over."""
+    def miss(self, publisher: Peer, incarnation: int, pattern: Pattern, first: int, sought: int, last: int) -> None:
+        """These places were passed over; those from `sought` on are asked for."""
         signature, now_us, params = pattern.signature, self.node.now_us, self.params(pattern.topic)
         self.lost.expire(signature, now_us - params.expiry_us)
-        for sequence in range(first, last + 1):
+        for sequence in range(sought, last + 1):
             self.lost.add((publisher, incarnation, signature, sequence), now_us)
         wide = self.node.interest.widest.held.get(pattern)
         if wide is None or not self._shown_by(self.since_us[wide.signature], pattern, now_us):
-            self.gaps.add(Gap(now_us + params.patience_us, publisher, incarnation, pattern, first, last))
+            self.gaps.add(Gap(now_us + params.patience_us, publisher, incarnation, pattern, first, sought, last))
 
     def _shown_by(self, came_us: int, pattern: Pattern, noticed_us: int) -> bool:
         """Whether one that includes this pattern, and came then, shows the same gap: not of what was lost before."""
@@ -160,7 +160,7 @@ class Streams:
                 places.setdefault(missed[:2], []).append(missed[3])
         for life, missing in places.items():
             for first, last in runs(sorted(missing)):
-                self.gaps.add(Gap(ripe_us, *life, pattern, first, last))
+                self.gaps.add(Gap(ripe_us, *life, pattern, first, first, last))
 
     def not_counted(self, event: Event, patterns: Iterable[Pattern]) -> None:
         """An event of another node is not counted by these: those of them that are ours are told so, once."""
