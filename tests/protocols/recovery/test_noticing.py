@@ -180,6 +180,32 @@ def test_of_too_many_publishers_the_one_heard_of_longest_ago_begins_anew() -> No
     assert (10_000, 0) not in node.recovery.streams.sources
 
 
+def test_a_publisher_that_was_forgotten_is_not_expected_to_have_counted_from_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gossamer.protocols.recovery.streams.SOURCES_MAX", 2)
+    node = late_reader()
+    for number in range(1, 6):
+        for source in range(4):
+            node.now_us += 1_000
+            node.hear(event(number, (A, number), source=source, at_us=node.now_us, age_ms=4 * (number - 1) + 1))
+    assert missing(node) == []
+
+
+def test_of_what_began_after_anybody_was_forgotten_everything_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.protocols.recovery.streams.SOURCES_MAX", 2)
+    node = late_reader()
+    for source in (1, 2, 3):
+        node.hear(event(1, (A, 1), source=source, at_us=node.now_us))
+    forgot_us = node.now_us
+    node.now_us += SECOND_US
+    node.hear(event(3, (A, 3), at_us=node.now_us, age_ms=1 + (node.now_us - forgot_us) // 1000))
+    assert missing(node) == []
+    node.now_us += SECOND_US
+    node.hear(event(3, (B, 3), (A, 3), life=1, at_us=node.now_us, age_ms=500))
+    assert missing(node) == [place(1, life=1), place(2, life=1)]
+
+
 def test_losses_expire() -> None:
     node = Node(Params(method="subscriber-pull", interval_us=1000, expiry_us=10_000), A)
     node.hear(event(1, (A, 1)), event(3, (A, 3)))

@@ -34,17 +34,17 @@ class Noticing:
                 last = highest.get(signature)
                 if last is None:
                     streams.hear_of(signature, (publisher, incarnation), source)
-                    last = 0 if self._expects_all(event, tag) else sequence - 1
+                    last = 0 if self._expects_all(event, tag, source) else sequence - 1
                 if sequence + further > last:
                     highest[signature] = sequence + further
                     if sequence > last + 1:
                         self._miss(publisher, incarnation, signature, last, sequence)
         return ours
 
-    def _expects_all(self, event: Event, tag: Tag) -> bool:
+    def _expects_all(self, event: Event, tag: Tag, source: Source) -> bool:
         """Of a stream never heard of; by the publisher's clock, or by ours where that is behind."""
         published_us = min(event.published_us, self.streams.node.now_us)
-        return rules.expects_all(tag.age_ms, published_us, self.streams.since_us[tag.pattern])  # type: ignore[no-any-return]
+        return rules.expects_all(tag.age_ms, published_us, self.streams.expected_us(tag.pattern, source))  # type: ignore[no-any-return]
 
     def claim(self, publisher: Peer, incarnation: int, signature: int, source: Source, sequence: int) -> bool:
         """Somebody said that the publisher got as far as this. Whether that is news."""

@@ -29,9 +29,11 @@ Life: TypeAlias = tuple[Peer, int]
 class Source:
     """One incarnation of a publisher."""
 
-    __slots__ = ("claimed", "highest", "route", "uncounted")
+    __slots__ = ("claimed", "highest", "route", "since_us", "uncounted")
 
-    def __init__(self) -> None:
+    def __init__(self, since_us: int) -> None:
+        self.since_us = since_us
+        "Of what it began to count later, everything that came is known: nothing was forgotten since."
         self.highest: dict[int, int] = {}
         "The last place heard of each local pattern."
         self.claimed: dict[int, int] = {}
@@ -58,6 +60,8 @@ class Streams:
         self.sources: dict[Life, Source] = {}
         self.heard_of: dict[int, dict[Life, Source]] = {}
         "Those of which anything is known, by pattern."
+        self.forgot_us = 0
+        "When one of them was last forgotten."
         self.crowded = False
         "Whether so many are known that it matters which of them is used."
         self.lost = LostBuffer(LOST_MAX)
@@ -115,7 +119,7 @@ class Streams:
     def source(self, publisher: Peer, incarnation: int) -> Source:
         """A publisher in one life of it; when there are too many, the one used longest ago begins anew."""
         life = (publisher, incarnation)
-        source = self.sources.pop(life, None) or Source()
+        source = self.sources.pop(life, None) or Source(self.forgot_us)
         self.sources[life] = source
         self.crowded = len(self.sources) > SOURCES_MAX // 2
         if len(self.sources) > SOURCES_MAX:
@@ -123,11 +127,15 @@ class Streams:
         return source
 
     def _forget_source(self, life: Life) -> None:
-        source = self.sources.pop(life)
+        source, self.forgot_us = self.sources.pop(life), self.node.now_us
         for signature in {**source.highest, **source.uncounted}:
             del self.heard_of[signature][life]
             if not self.heard_of[signature]:
                 del self.heard_of[signature]
+
+    def expected_us(self, signature: int, source: Source) -> int:
+        """What this publisher began to count later, we should have from 1 on."""
+        return max(self.since_us[signature], source.since_us)
 
     def hear_of(self, signature: int, life: Life, source: Source) -> None:
         """Something is known of this stream from now on."""
