@@ -7,7 +7,8 @@ from gossamer.core.events import Carried
 from gossamer.core.machine import SECOND_US, Missing, Note, Subscribe, Unsubscribe
 from gossamer.parts.tagging import Tagger
 from gossamer.protocols.recovery.gaps import runs
-from gossamer.protocols.recovery.messages import Again, Lost
+from gossamer.protocols.recovery.layer import UNSURE_US
+from gossamer.protocols.recovery.messages import Again, Listed, Lost
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.rules import GAP_MAX
 from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX
@@ -236,12 +237,27 @@ def test_what_nobody_wants_any_more_is_forgotten_and_counted_afresh_later() -> N
     assert node.recovery.streams.sources[S, 0].highest == {B.signature: 3}
 
 
-def test_an_event_without_tags_is_nobodys_business() -> None:
+def test_an_event_without_tags_is_nobodys_business_but_on_a_tree_of_whoever_wants_it() -> None:
+    for tree, matching, held in ((False, (A,), 0), (True, (B,), 0), (True, (A,), 1)):
+        node = Node(PULL, A, tree=tree)
+        node.field.matching = matching
+        node.hear(replace(event(1, (A, 1)), tags=()))
+        assert node.recovery.streams.sources == {}
+        assert len(node.recovery.holding.cache) == held
+        assert bool(said(node.wait(SECOND_US), Listed)) == bool(held)
+
+
+def test_nor_of_its_publisher_unless_it_cannot_know_who_wants_it_yet() -> None:
     node = Node(PULL, A)
-    bare = event(1, (A, 1))
-    node.hear(type(bare)(bare.id, A.topic))
-    assert node.recovery.streams.sources == {}
+    node.field.matching = ()
+    node.publish(replace(event(1, (A, 1), source=node.node.me), tags=()))
     assert len(node.recovery.holding.cache) == 0
+    node.recovery.links_changed(".")
+    node.publish(replace(event(2, (A, 1), source=node.node.me), tags=()))
+    assert len(node.recovery.holding.cache) == 1
+    node.wait(UNSURE_US)
+    node.publish(replace(event(3, (A, 1), source=node.node.me), tags=()))
+    assert len(node.recovery.holding.cache) == 1
 
 
 def test_an_event_of_a_pattern_of_ours_is_followed_even_if_a_filter_keeps_it_from_our_user() -> None:

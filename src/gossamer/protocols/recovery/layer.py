@@ -9,6 +9,7 @@ from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
 from gossamer.core.layer import Handler, Layer
+from gossamer.core.machine import SECOND_US
 from gossamer.core.patterns import UNCOUNTED, Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
@@ -28,6 +29,9 @@ from gossamer.protocols.recovery.rounds import Hurry, Round, Rounds
 from gossamer.protocols.recovery.settings import Settings
 from gossamer.protocols.recovery.streams import Streams
 from gossamer.protocols.recovery.tails import Idle, Say, Tails
+
+UNSURE_US = 5 * SECOND_US
+"How long after its links changed a node on a tree may not have heard what others want."
 
 
 class Recovery(Layer):
@@ -56,6 +60,8 @@ class Recovery(Layer):
         self.offers = Offers(node, ground, self.holding, self.pushing, of)
         self.tails = Tails(node, ground, self.streams, self.noticing, self.passing, of)
         self.listing = Listing(node, ground, self.holding, of, self.reading)
+        self.linked_us: int | None = None
+        "When the links of the tree were last others."
         self.by_topic: dict[Topic, tuple[int, ...]] = {}
         "What events of a topic are tagged with."
         super().__init__(node)
@@ -88,6 +94,9 @@ class Recovery(Layer):
             self.tails.tuned()
             self.rounds.tuned()
             self.open()
+
+    def links_changed(self, topic: Topic) -> None:
+        self.linked_us = self.node.now_us
 
     def interest_changed(self, change: Change) -> None:
         self.streams.interest_changed(change)
@@ -128,6 +137,8 @@ class Recovery(Layer):
                 self.heard(one, via, wanted)
             return
         if not (tags := carried.event.tags):
+            if self.ground.tree:
+                self.heard_untagged(carried, via, wanted)
             return
         ours, mine = self.noticing.heard(carried) or wanted, via == self.node.me
         unsure = tags[-1].pattern == UNCOUNTED or self.instead is not None
@@ -144,6 +155,15 @@ class Recovery(Layer):
         if mine:
             for each in carried.events:
                 self.tails.published(each)
+
+    def heard_untagged(self, carried: Carried, via: Peer, wanted: bool) -> None:
+        """Its publisher had just found its place, and had not heard yet who wants it: if anybody does, it is found by
+        its id. We may be that publisher, and not know yet either."""
+        mine, unsure = via == self.node.me, self.linked_us is not None and self.node.now_us < self.linked_us + UNSURE_US
+        for one in carried.each():
+            if (mine and unsure) or self._matching(one.event.topic, one.event.attributes):
+                self.holding.keep(one, wanted or mine)
+                self.listing.add(one)
 
     def is_uncounted(self, event: Event) -> bool:
         """Whether somebody here, or behind us, wants an event for a pattern it is not counted by, and so would see no
