@@ -159,11 +159,6 @@ class Cache(Generic[P]):
         self._open()
         return self.places.get(pattern, {}).get((source, incarnation, sequence))
 
-    def places_of(self, pattern: int) -> Iterable[Place]:
-        """Those of all events of this pattern."""
-        self._open()
-        return self.places.get(pattern, ())
-
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
         """Events of this pattern with their parcels, the last to come first."""
         self._open()

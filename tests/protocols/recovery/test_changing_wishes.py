@@ -4,7 +4,7 @@ import pytest
 from msgspec.structs import replace
 
 from composing import use
-from gossamer.core.events import Event
+from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Message, Missing, Publish, Subscribe, Unsubscribe
 from gossamer.core.patterns import Pattern
@@ -16,6 +16,7 @@ from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.protocols.dispatch.messages import Route
 from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.recovery.layer import Recovery
+from gossamer.protocols.recovery.messages import Again
 from gossamer.protocols.recovery.params import Method, Params
 from gossamer.protocols.recovery.reading import LEFT_MAX
 from gossamer.sim.network import Latency, Network
@@ -202,6 +203,39 @@ def test_unless_it_came_later_and_may_not_know() -> None:
     node.now_us = SECOND_US
     node.take(Subscribe(wide.topic))
     assert (narrow, 2, 2) in heard(node, wide, narrow, 3)
+
+
+def test_what_was_published_before_a_wider_one_came_is_not_missing_of_it() -> None:
+    narrow, wide = narrow_and_wide()
+    node = Node(PULL, narrow)
+    heard(node, wide, narrow, 1, 3)
+    node.now_us = SECOND_US
+    node.take(Subscribe(wide.topic))
+    late = replace(event(2, (wide, 2), (narrow, 2)), topic=narrow.topic)
+    node.get(1, Again(Carried(late, 1)))
+    other = event(9, (wide, 7), at_us=SECOND_US)
+    assert only(node.hear(other), Missing) == []
+    assert not node.recovery.streams.lost
+    assert only(node.hear(event(11, (wide, 9), at_us=SECOND_US)), Missing) == [Missing(S, 0, wide, 8, 8)]
+
+
+def test_nor_of_one_that_is_subscribed_to_again() -> None:
+    node = Node(PULL, A)
+    node.hear(event(1, (A, 1)))
+    node.take(Unsubscribe(A.topic))
+    node.take(Subscribe(A.topic))
+    assert only(node.hear(event(9, (A, 9))), Missing) == []
+
+
+def test_nobody_is_told_of_a_gap_after_it_gave_the_pattern_up() -> None:
+    node = Node(replace(PULL, patience_us=SECOND_US), A)
+    node.hear(event(1, (A, 1)), event(2, (A, 5_000)))
+    node.take(Unsubscribe(A.topic))
+    node.take(Subscribe(B.topic))
+    node.hear(event(3, (B, 1)))
+    node.now_us = 10 * SECOND_US
+    assert only(node.hear(event(5, (B, 3))), Missing) == []
+    assert only(node.wait(2 * SECOND_US), Missing) == [Missing(S, 0, B, 2, 2)]
 
 
 def test_when_the_wider_one_goes_the_other_tells_what_is_missing_of_it() -> None:

@@ -36,6 +36,10 @@ class Gaps:
         self.waiting.append(gap)
         self.tell_ripe()
 
+    def forget(self, signature: int) -> None:
+        """Nobody wants this pattern any more."""
+        self.waiting = [gap for gap in self.waiting if gap.pattern.signature != signature]
+
     def tell_ripe(self) -> None:
         """Tells what counts as a loss by now."""
         waiting: list[Gap] = []

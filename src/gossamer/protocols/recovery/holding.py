@@ -7,7 +7,7 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.parts.cache import TAG_BYTES, Cache, Drawn, OthersFirst, Place, Queue, Tags
+from gossamer.parts.cache import TAG_BYTES, Cache, Drawn, OthersFirst, Queue, Tags
 from gossamer.protocols.recovery import rules
 from gossamer.protocols.recovery.messages import DIGEST_MAX
 from gossamer.protocols.recovery.params import Params
@@ -87,10 +87,6 @@ class Holding:
         if found is None and self.stored is not None:
             found = self.stored.at(source, incarnation, signature, sequence)
         return found
-
-    def places(self, signature: int) -> Iterable[Place]:
-        """Those of cached events in the counts of a pattern."""
-        return self.cache.places_of(signature)
 
     def digest(self, signature: int, until_us: int) -> list[tuple[EventId, int]]:
         """The newest cached events of a pattern that came by then, in the order they came, and how long ago."""

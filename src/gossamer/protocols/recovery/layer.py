@@ -47,7 +47,7 @@ class Recovery(Layer):
         of = self.settings.of
         self.cache_relayed = own.cache_relayed
         self.holding = Holding(node, own)
-        self.streams = Streams(node, self.holding, of)
+        self.streams = Streams(node, of)
         self.reading = Reading(node)
         self.resending = Resending(node, self.holding, own.answers_per_s)
         self.passing = Passing(node, ground, of)
@@ -188,7 +188,10 @@ class Recovery(Layer):
 
     def on_again(self, peer: Peer, again: Again) -> None:
         event = again.carried.event
-        if self.resending.take(peer, again, self.streams.missing_since(event)):
+        self.noticing.again = True
+        news = self.resending.take(peer, again, self.streams.missing_since(event))
+        self.noticing.again = False
+        if news:
             patterns = self.streams.patterns
             for tag in event.tags:
                 if tag.pattern in patterns:

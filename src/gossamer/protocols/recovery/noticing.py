@@ -15,6 +15,8 @@ class Noticing:
 
     def __init__(self, streams: Streams, rounds: Rounds) -> None:
         self.streams, self.rounds = streams, rounds
+        self.again = False
+        "Whether what is heard was sent again: it may be older than what is known otherwise."
 
     def heard(self, carried: Carried) -> bool:
         """New events that follow each other: whether they are of a pattern of ours. Runs for every event, so it takes
@@ -33,6 +35,8 @@ class Noticing:
                 ours, sequence = True, tag.sequence
                 last = highest.get(signature)
                 if last is None:
+                    if self.again and event.published_us < streams.since_us[signature]:
+                        continue  # it was missing of another pattern: where this stream stood then is not known
                     streams.hear_of(signature, (publisher, incarnation), source)
                     last = 0 if self._expects_all(event, tag, source) else sequence - 1
                 if sequence + further > last:

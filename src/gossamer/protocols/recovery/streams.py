@@ -16,7 +16,6 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.lost import LostBuffer
 from gossamer.protocols.recovery.gaps import Gap, Gaps, runs
-from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.params import Params
 
 LOST_MAX = 20_000
@@ -48,8 +47,8 @@ class Streams:
 
     A pattern that another one of ours includes is followed too: what is missing of it is known when that one goes."""
 
-    def __init__(self, node: Stack, holding: Holding, params: Callable[[Topic], Params]) -> None:
-        self.node, self.holding, self.params = node, holding, params
+    def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
+        self.node, self.params = node, params
         self.local: dict[int, Pattern] = {}
         self.since_us: dict[int, int] = {}
         "When each of them was subscribed to."
@@ -90,7 +89,6 @@ class Streams:
             self.local[signature] = self.patterns[signature] = pattern
             self.since_us[signature] = self.node.now_us
             self.leaving.pop(signature, None)
-            self._look_back(signature)
         elif signature in self.local:
             del self.local[signature], self.since_us[signature]
             for source in self.heard_of.pop(signature, {}).values():
@@ -99,19 +97,13 @@ class Streams:
                 source.uncounted.pop(signature, None)
             self.leaving[signature] = None
 
-    def _look_back(self, signature: int) -> None:
-        """What came for the sake of other patterns counts: one that comes again later begins no stream."""
-        for publisher, incarnation, sequence in self.holding.places(signature):
-            source = self.source(publisher, incarnation)
-            source.highest[signature] = max(sequence, source.highest.get(signature, 0))
-            self.hear_of(signature, (publisher, incarnation), source)
-
     def _forget_missing(self) -> None:
         """Gives up what is missing of patterns that went, unless another one of ours includes them."""
         one_above, missing = self.node.interest.widest.one_above, self.lost.by_pattern
         for signature in [*self.leaving]:
             if signature not in missing or one_above(self.patterns[signature]) is None:
                 self.lost.forget(signature)
+                self.gaps.forget(signature)
                 del self.patterns[signature], self.leaving[signature]
 
     # -- publishers -----------------------------------------------------------------------------------------------
