@@ -1,5 +1,4 @@
 from collections.abc import Callable, Sequence
-from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -7,10 +6,10 @@ from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
-from gossamer.parts.cache import VAIN_MAX, Cache, Drawn, OthersFirst, Queue
+from gossamer.parts.cache import PATTERN_BYTES, PLACE_BYTES, Cache, Drawn, OthersFirst, Queue
 
 A, B = 10, 20
-BYTES = 10_000
+BYTES = 10_000_000
 
 
 def event(number: int) -> EventId:
@@ -143,24 +142,45 @@ def test_events_of_many_tags_leave_for_each_other_before_the_cache_is_full(queue
     assert gone == [[], [], [[1]], [[2]]]
     assert cache.bytes == 800
     assert put(cache, 5, patterns=range(5_000)) == [[3], [4]]  # more than there is room for: it stays alone
-    assert cache.at(7, 0, 4_999, 5) == event(5)
+    assert cache.get(event(5)) is not None
     assert put(cache, 6) == [[5]]
     assert tagged(cache, A) == [6]
     cache.get(event(6))
-    assert (len(cache.places), cache.bytes) == (1, 1)
+    assert (len(cache.places), cache.bytes) == (1, 1 + PLACE_BYTES + PATTERN_BYTES)
 
 
-def test_whoever_looks_from_the_end_opens_nothing_unless_it_takes_long() -> None:
-    cache: Cache[Some] = Cache(10_000, BYTES)
-    put(cache, *range(10), patterns=(B,))
-    for number in range(10, 10 + 2 * VAIN_MAX, 10):
-        put(cache, *range(number, number + 10))
-    last = 9 + 2 * VAIN_MAX
-    assert [each.sequence for each, _ in islice(cache.backwards(A), 3)] == [last, last - 1, last - 2]
-    assert not cache.kept
-    assert tagged(cache, A) == [*range(10, last + 1)]
-    assert tagged(cache, B) == [*range(10)]
-    assert len(cache.kept) == last + 1
+@pytest.mark.parametrize("queue", [None, OthersFirst[Some](100)], ids=["oldest", "others first"])
+def test_where_bytes_are_short_the_oldest_are_found_by_id_only_and_none_leaves_for_the_index(
+    queue: Queue[Some] | None,
+) -> None:
+    tags, index = 100, 100 * PATTERN_BYTES
+    cache: Cache[Some] = Cache(50, 20 * tags + index + 7 * tags * PLACE_BYTES, queue)
+    for number in range(1, 11):
+        assert put(cache, number, patterns=range(tags)) == []
+    assert all(cache.get(event(number)) for number in range(1, 11))
+    assert tagged(cache, A) == [4, 5, 6, 7, 8, 9, 10]
+    assert cache.at(7, 0, 99, 4) == event(4)
+    assert cache.at(7, 0, 99, 3) is None
+    assert cache.bytes <= cache.bytes_max
+    for number in range(11, 21):
+        assert put(cache, number, patterns=range(tags)) == []
+    assert all(cache.get(event(number)) for number in range(1, 21))
+    assert tagged(cache, A) == [14, 15, 16, 17, 18, 19, 20]
+    assert cache.bytes <= cache.bytes_max
+
+
+def test_patterns_are_told_of_when_something_of_them_came_and_only_once() -> None:
+    cache: Cache[Some] = Cache(3, BYTES)
+    put(cache, 1, patterns=(A, B))
+    put(cache, 2)
+    assert [*cache.news()] == [A, B]
+    assert [*cache.news()] == []
+    put(cache, 3, patterns=(30,))
+    assert cache.patterns() == [A, B, 30]
+    for number in (4, 5, 6):
+        put(cache, number)
+    assert [*cache.news()] == [A]
+    assert cache.patterns() == [A]
 
 
 STEPS = st.lists(
@@ -200,4 +220,6 @@ def test_what_is_found_is_always_what_a_look_at_every_event_would_find(
                 assert held == tagged(cache, pattern)
             assert all(cache.get(event(each)) is parcel for each, (parcel, _) in model.items())
     cache.get(event(0))
-    assert sum(map(len, cache.places.values())) == sum(len(tags) for _, tags in model.values()) == cache.bytes
+    places = sum(len(tags) for _, tags in model.values())
+    assert sum(map(len, cache.places.values())) == places
+    assert cache.bytes == places * (1 + PLACE_BYTES) + len(cache.places) * PATTERN_BYTES

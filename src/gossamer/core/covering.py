@@ -71,10 +71,21 @@ class Covering:
         """Those shown."""
         return self._here.get(topic, ())
 
+    def one_above(self, pattern: Pattern) -> Pattern | None:
+        """One that is shown and covers it; it may be the pattern itself."""
+        if self.hierarchy is None:
+            return None
+        above = (pattern.topic, *self.hierarchy.ancestors(pattern.topic))
+        whole = next((each for each in map(Pattern, above) if each in self.shown), None)
+        if whole is not None or not pattern.where or sum(len(self.of_topic(each)) for each in above) > SEARCHED_MAX:
+            return whole
+        found = (each for topic in above for each in self.of_topic(topic))
+        return next((each for each in found if self.covers(each.where, pattern.where)), None)
+
     def add(self, pattern: Pattern) -> None:
         if pattern in self:
             return
-        above = self._one_above(pattern)
+        above = self.one_above(pattern)
         if above is not None:
             self._hold(pattern, above)
             return
@@ -122,16 +133,6 @@ class Covering:
                     del self._below[above]
 
     # -- comparing ------------------------------------------------------------------------------------------------
-
-    def _one_above(self, pattern: Pattern) -> Pattern | None:
-        if self.hierarchy is None:
-            return None
-        above = (pattern.topic, *self.hierarchy.ancestors(pattern.topic))
-        whole = next((each for each in map(Pattern, above) if each in self.shown), None)
-        if whole is not None or not pattern.where or sum(len(self.of_topic(each)) for each in above) > SEARCHED_MAX:
-            return whole
-        found = (each for topic in above for each in self.of_topic(topic))
-        return next((each for each in found if self.covers(each.where, pattern.where)), None)
 
     def _all_under(self, pattern: Pattern) -> list[Pattern]:
         if self.hierarchy is None:

@@ -53,4 +53,4 @@ class Tag(Struct, frozen=True, array_like=True, gc=False):
     "From 1, within one life of the publisher."
     age_ms: Count = 0
     """How long before it the first event of the count was published, rounded up: whoever subscribed earlier should have
-    all of them. 0: it is the first, or nobody should by now."""
+    all of them. 0: it is the first, or nobody knows."""

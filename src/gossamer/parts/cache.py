@@ -1,20 +1,23 @@
 """Events kept for others, within a bound: found by id, by their place in a publisher's count, by pattern.
 
 Most events are never asked for, so what arrives is only put aside, in the parcels it came in. Parcels are opened, and
-their events entered in the index, when somebody asks.
+their events entered in the index, when somebody asks. Where bytes are short, the index gives way before events do: the
+oldest are then found by id only.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Generic, Protocol, TypeAlias, TypeVar
 
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Tag
 
-TAG_BYTES = 450
-"What it takes, at most, to find an event by one more tag (measured): an event of many tags counts like a large one."
-VAIN_MAX = 100
-"Events of other patterns that are looked at, beside twice as many as were found, before all parcels are opened."
+TAG_BYTES = 140
+"What one more tag of an event takes (measured): an event of many tags counts like a large one."
+PLACE_BYTES = 110
+"What it takes to find an event by it, too,"
+PATTERN_BYTES = 330
+"and to find the first of a pattern."
 
 Tags: TypeAlias = tuple[Tag, ...]
 Place: TypeAlias = tuple[int, int, int]
@@ -26,7 +29,7 @@ class Parcel(Protocol):
 
     @property
     def size(self) -> int:
-        """The bytes it takes, with what finds its events."""
+        """The bytes it takes, without what finds its events."""
 
     def __len__(self) -> int: ...
 
@@ -100,8 +103,12 @@ class Cache(Generic[P]):
         "Parcels not opened yet, in the order they came; all others came before them."
         self.kept: dict[EventId, P] = {}
         "The events of those that were."
+        self.indexed: dict[P, None] = {}
+        "Those of which events are found by their tags too, in the order they came."
         self.places: dict[int, dict[Place, EventId]] = {}
         "The same by pattern, in the order they came, and by their places in its counts."
+        self.touched: dict[int, None] = {}
+        "Those of the patterns of which something came since somebody last asked."
 
     def __len__(self) -> int:
         return self.count
@@ -114,12 +121,12 @@ class Cache(Generic[P]):
         gone = []
         if self.queue is None:
             self.order.append(parcel)
-            while (self.count > self.size or self.bytes > self.bytes_max) and len(self.order) > 1:
+            while (self.count > self.size or not self._has_room()) and len(self.order) > 1:
                 gone.append(self._leave(self.order.popleft()))
             return gone
         if (drawn := self.queue.put(parcel, ours)) is not None:
             gone.append(self._leave(drawn))
-        while self.bytes > self.bytes_max and self.count > len(parcel):
+        while self.count > len(parcel) and not self._has_room():
             gone.append(self._leave(self.queue.drop()))
         return gone
 
@@ -128,9 +135,19 @@ class Cache(Generic[P]):
         self.bytes -= gone.size
         if gone in self.fresh:
             del self.fresh[gone]
-        else:
+            return gone
+        if gone in self.indexed:
             self._take_out(gone)
+        for event_id, _ in gone.entries():
+            if self.kept.get(event_id) is gone:
+                del self.kept[event_id]
         return gone
+
+    def _has_room(self) -> bool:
+        """Whether all fits; as much of the index is given up for that as need be."""
+        while self.bytes > self.bytes_max and self.indexed:
+            self._take_out(next(iter(self.indexed)))
+        return self.bytes <= self.bytes_max
 
     def get(self, event_id: EventId) -> P | None:
         """The parcel of an event."""
@@ -143,45 +160,57 @@ class Cache(Generic[P]):
         return self.places.get(pattern, {}).get((source, incarnation, sequence))
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
-        """Events of this pattern with their parcels, the last to come first. Whoever asks for a few wants them often,
-        and finds them at the end: parcels stay closed unless it takes long."""
-        told: dict[EventId, None] = {}
-        vain = 0
-        for parcel in reversed(self.fresh):
-            for event_id, tags in reversed(parcel.entries()):
-                if pattern in [tag.pattern for tag in tags]:
-                    told[event_id] = None
-                    yield event_id, parcel
-                else:
-                    vain += 1
-            if vain > VAIN_MAX + 2 * len(told):
-                self._open()
-                break
+        """Events of this pattern with their parcels, the last to come first."""
+        self._open()
         for event_id in reversed(self.places.get(pattern, {}).values()):
-            if event_id not in told:
-                yield event_id, self.kept[event_id]
+            yield event_id, self.kept[event_id]
+
+    def patterns(self) -> Sequence[int]:
+        """Those of which there are events."""
+        self._open()
+        return [*self.places]
+
+    def news(self) -> Iterable[int]:
+        """Those of which some came since this was last asked."""
+        self._open()
+        touched, self.touched = self.touched, {}
+        return touched
 
     def _open(self) -> None:
         for parcel in self.fresh:
+            self.indexed[parcel] = None
             for event_id, tags in parcel.entries():
                 self.kept[event_id] = parcel
                 for tag in tags:
-                    same, place = self.places.setdefault(tag.pattern, {}), place_of(event_id, tag)
-                    same.pop(place, None)  # what is known by it came before
-                    same[place] = event_id
+                    self._enter(event_id, tag)
         self.fresh.clear()
+        self._has_room()
+
+    def _enter(self, event_id: EventId, tag: Tag) -> None:
+        self.touched[tag.pattern] = None
+        same, place = self.places.get(tag.pattern), place_of(event_id, tag)
+        if same is None:
+            same = self.places[tag.pattern] = {}
+            self.bytes += PATTERN_BYTES
+        if same.pop(place, None) is None:  # what is known by it came before
+            self.bytes += PLACE_BYTES
+        same[place] = event_id
 
     def _take_out(self, parcel: P) -> None:
+        """Its events are not found by their tags any more."""
+        del self.indexed[parcel]
         for event_id, tags in parcel.entries():
             if self.kept.get(event_id) is not parcel:
                 continue
-            del self.kept[event_id]
             for tag in tags:
                 same, place = self.places.get(tag.pattern, {}), place_of(event_id, tag)
                 if same.get(place) == event_id:  # a publisher that lies may give one place to two events
                     del same[place]
+                    self.bytes -= PLACE_BYTES
                     if not same:
                         del self.places[tag.pattern]
+                        self.touched.pop(tag.pattern, None)
+                        self.bytes -= PATTERN_BYTES
 
 
 def place_of(event_id: EventId, tag: Tag) -> Place:

@@ -10,13 +10,11 @@ TAGS_BYTES_MAX = 8 << 10
 "Of one event's tags, encoded. By the patterns that are left it is not counted: one tag says how many these are."
 TAG_BYTES_MAX = 28
 "No tag is longer."
-FIRST_MAX = 100
-"Events of a count that tell how old it is: whoever missed so many is not helped by asking for each."
 
 
 def age_ms(sequence: Any, since_first_us: Any) -> Any:
     """What an event tells about the age of its count; 0: nothing."""
-    return (since_first_us // 1000 + 1) * (sequence > 1) * (sequence <= FIRST_MAX)
+    return (since_first_us // 1000 + 1) * (sequence > 1)
 
 
 def tag_bytes(tag: Tag) -> int:
@@ -42,7 +40,7 @@ class Tagger:
         self.most = most
         self.counts: dict[int, int] = {}
         self.began_us: dict[int, int] = {}
-        "When each count began, of those that began with 1 and are young."
+        "When each count began, of those that began with 1."
         self.floor = 0
 
     def tags(self, signatures: Sequence[int], now_us: int, room: int = TAGS_BYTES_MAX) -> tuple[Tag, ...]:
@@ -70,8 +68,6 @@ class Tagger:
         self.counts[signature] = count
         if count == 1:
             self.began_us[signature] = now_us
-        elif count > FIRST_MAX:
-            self.began_us.pop(signature, None)
         began_us = self.began_us.get(signature)
         if len(self.counts) > self.most:
             self._forget(next(iter(self.counts)))

@@ -18,6 +18,8 @@ class Topical:
     tree = False
     instead: Pattern | None = None
     node: Stack
+    _known: tuple[Sequence[Pattern], Sequence[Topic], Sequence[Topic], list[Pattern]] | None = None
+    "What our patterns, communities and outlets were when this was last worked out, and all of their topics."
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:
         return patterns_of(self.node, topic)
@@ -28,8 +30,12 @@ class Topical:
 
     def known(self) -> Sequence[Pattern]:
         """These, the communities this node is in, and those it hands events to."""
-        outside = () if self.node.outside is None else self.node.outside.topics()
-        return in_order([*(pattern.topic for pattern in self.local()), *self.node.interest.mine(), *outside])
+        outside = () if self.node.outside is None else tuple(self.node.outside.topics())
+        local, mine, before = self.local(), self.node.interest.mine(), self._known
+        if before is None or before[0] is not local or before[1] is not mine or before[2] != outside:
+            topics = [*(pattern.topic for pattern in local), *mine, *outside]
+            before = self._known = local, mine, outside, in_order(topics)
+        return before[3]
 
     def wants(self, pattern: Pattern) -> bool:
         return self.node.interest.wants(pattern.topic)

@@ -91,6 +91,13 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "nobody subscribed": {"subscriptions": 0},
     "everybody wants everything": {"subscriptions": 6, "patterns_per_event": 6},
     "digests that are full": {"dispatchers": 6, "degree": 3, "rate": 200.0, "cache": 700, **ONE_PATTERN},
+    "more are missing than are asked for": {
+        "dispatchers": 2,
+        "degree": 1,
+        "rate": 8000.0,
+        "loss": 0.999,
+        **ONE_PATTERN,
+    },
     "links vanish": {"reconfigure_every_s": 0.2},
     "links vanish before others are repaired": {"reconfigure_every_s": 0.04, "immediate": True},
     "links vanish when others appear": {"reconfigure_every_s": 0.05, "burst": 2.0, "cache_relayed": True},

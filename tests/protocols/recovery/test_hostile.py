@@ -107,7 +107,7 @@ def test_a_peer_that_makes_things_up_fills_bounded_buffers_only() -> None:
             node.take(each)
     recovery = node.recovery
     assert len(recovery.streams.lost) <= LOST_MAX
-    assert len(recovery.streams.gaps) <= 1000
+    assert len(recovery.streams.gaps.waiting) <= 1000
     assert len(recovery.holding.cache) <= 2000
     assert S not in [source for source, _ in recovery.streams.sources]
     for _, asked in said(node.wait(10**6), Lost, Ask):

@@ -31,11 +31,13 @@ LONG = 60 * SECOND_US
 
 
 class Losing(Network):
-    """The first event arrives nowhere, however often it is spread."""
+    """The first event arrives nowhere, however often it is spread; or the first few."""
+
+    lost = 1
 
     def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
         spread = type(message) in (Route, Pass)
-        lost = spread and message.carried.event.id.sequence == 1  # type: ignore[attr-defined]
+        lost = spread and message.carried.event.id.sequence <= self.lost  # type: ignore[attr-defined]
         return [] if lost else super().transit(sender, target, message)
 
 
@@ -170,3 +172,14 @@ def test_where_tags_fit_nobody_compares_ids() -> None:
     assert audience.without(1) == []
     assert "Listed" not in audience.seeing.sends
     assert audience.seeing.uncounted == {}
+
+
+def test_a_burst_of_them_is_held_until_it_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What finds events by their many tags is no reason to let go of events: 300 fit into 32 MiB, and 15 into this."""
+    monkeypatch.setattr("gossamer.protocols.recovery.holding.BYTES_MAX", (32 << 20) // 20)
+    monkeypatch.setattr(Losing, "lost", 15)
+    audience = flooded(3_000, Params(expiry_us=LONG))
+    for sequence in range(1, 16):
+        audience.publish(sequence, {})
+    audience.world.run(audience.world.now_us + 10 * SECOND_US)
+    assert [sequence for sequence in range(1, 16) if audience.without(sequence)] == []

@@ -6,10 +6,12 @@ from msgspec.structs import replace
 from gossamer.core.events import Carried
 from gossamer.core.machine import SECOND_US, Missing, Note, Subscribe, Unsubscribe
 from gossamer.parts.tagging import Tagger
-from gossamer.protocols.recovery.messages import Again, Lost
+from gossamer.protocols.recovery.gaps import runs
+from gossamer.protocols.recovery.layer import UNSURE_US
+from gossamer.protocols.recovery.messages import Again, Listed, Lost
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.rules import GAP_MAX
-from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX, runs
+from gossamer.protocols.recovery.streams import LOST_MAX, SOURCES_MAX
 from protocols.recovery.field import A, B, C, Node, S, event, only, said
 
 PULL = Params(method="subscriber-pull")
@@ -134,11 +136,27 @@ def test_a_restarted_publisher_is_a_new_stream() -> None:
     assert missing(node) == [place(51, life=1)]
 
 
-def test_a_gap_of_any_size_is_the_newest_thousand() -> None:
+def test_of_a_gap_of_any_size_the_newest_thousand_are_asked_for_and_all_are_told() -> None:
     node = Node(PULL, A)
     effects = node.hear(event(1, (A, 1)), event(2, (A, 2**62)))
-    assert only(effects, Missing) == [Missing(S, 0, A, 2**62 - GAP_MAX, 2**62 - 1)]
-    assert len(missing(node)) == GAP_MAX
+    assert only(effects, Missing) == [Missing(S, 0, A, 2, 2**62 - 1)]
+    assert missing(node) == [place(each) for each in range(2**62 - GAP_MAX, 2**62)]
+
+
+def test_what_came_late_is_told_of_a_large_gap_as_of_any() -> None:
+    node = Node(replace(PULL, patience_us=5_000), A)
+    node.hear(event(1, (A, 1)), event(2, (A, 2_000)), event(3, (A, 1_500)))
+    assert only(node.wait(30_000), Missing) == [Missing(S, 0, A, 2, 1_499), Missing(S, 0, A, 1_501, 1_999)]
+
+
+@pytest.mark.parametrize("lost", [90, 150, 999, 1_500])
+def test_however_many_of_the_first_events_are_lost_they_are_told_and_as_many_as_of_any_gap_asked_for(lost: int) -> None:
+    node, tagger = late_reader(), Tagger()
+    for number in range(lost + 1):
+        tags = tagger.tags([A.signature], SUBSCRIBED_US + 1_000 + 5_000 * number)
+    effects = node.hear(replace(event(lost + 1, (A, 1), at_us=SUBSCRIBED_US + 1_000 + 5_000 * lost), tags=tags))
+    assert only(effects, Missing) == [Missing(S, 0, A, 1, lost)]
+    assert len(missing(node)) == min(lost, GAP_MAX)
 
 
 def test_losses_and_publishers_are_kept_within_bounds() -> None:
@@ -161,6 +179,32 @@ def test_of_too_many_publishers_the_one_heard_of_longest_ago_begins_anew() -> No
     assert len(node.recovery.streams.sources) == SOURCES_MAX
     assert node.recovery.streams.sources[S, 0].highest == {A.signature: 2 + SOURCES_MAX}
     assert (10_000, 0) not in node.recovery.streams.sources
+
+
+def test_a_publisher_that_was_forgotten_is_not_expected_to_have_counted_from_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("gossamer.protocols.recovery.streams.SOURCES_MAX", 2)
+    node = late_reader()
+    for number in range(1, 6):
+        for source in range(4):
+            node.now_us += 1_000
+            node.hear(event(number, (A, number), source=source, at_us=node.now_us, age_ms=4 * (number - 1) + 1))
+    assert missing(node) == []
+
+
+def test_of_what_began_after_anybody_was_forgotten_everything_is_expected(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.protocols.recovery.streams.SOURCES_MAX", 2)
+    node = late_reader()
+    for source in (1, 2, 3):
+        node.hear(event(1, (A, 1), source=source, at_us=node.now_us))
+    forgot_us = node.now_us
+    node.now_us += SECOND_US
+    node.hear(event(3, (A, 3), at_us=node.now_us, age_ms=1 + (node.now_us - forgot_us) // 1000))
+    assert missing(node) == []
+    node.now_us += SECOND_US
+    node.hear(event(3, (B, 3), (A, 3), life=1, at_us=node.now_us, age_ms=500))
+    assert missing(node) == [place(1, life=1), place(2, life=1)]
 
 
 def test_losses_expire() -> None:
@@ -193,12 +237,27 @@ def test_what_nobody_wants_any_more_is_forgotten_and_counted_afresh_later() -> N
     assert node.recovery.streams.sources[S, 0].highest == {B.signature: 3}
 
 
-def test_an_event_without_tags_is_nobodys_business() -> None:
+def test_an_event_without_tags_is_nobodys_business_but_on_a_tree_of_whoever_wants_it() -> None:
+    for tree, matching, held in ((False, (A,), 0), (True, (B,), 0), (True, (A,), 1)):
+        node = Node(PULL, A, tree=tree)
+        node.field.matching = matching
+        node.hear(replace(event(1, (A, 1)), tags=()))
+        assert node.recovery.streams.sources == {}
+        assert len(node.recovery.holding.cache) == held
+        assert bool(said(node.wait(SECOND_US), Listed)) == bool(held)
+
+
+def test_nor_of_its_publisher_unless_it_cannot_know_who_wants_it_yet() -> None:
     node = Node(PULL, A)
-    bare = event(1, (A, 1))
-    node.hear(type(bare)(bare.id, A.topic))
-    assert node.recovery.streams.sources == {}
+    node.field.matching = ()
+    node.publish(replace(event(1, (A, 1), source=node.node.me), tags=()))
     assert len(node.recovery.holding.cache) == 0
+    node.recovery.links_changed(".")
+    node.publish(replace(event(2, (A, 1), source=node.node.me), tags=()))
+    assert len(node.recovery.holding.cache) == 1
+    node.wait(UNSURE_US)
+    node.publish(replace(event(3, (A, 1), source=node.node.me), tags=()))
+    assert len(node.recovery.holding.cache) == 1
 
 
 def test_an_event_of_a_pattern_of_ours_is_followed_even_if_a_filter_keeps_it_from_our_user() -> None:

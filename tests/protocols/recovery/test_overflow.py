@@ -1,12 +1,25 @@
 """Where more patterns are wanted than dispatchers tell each other, publishers cannot count by them: readers are told
 so, and what is lost is found by comparing ids."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from composing import use
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import SECOND_US, Effect, Given, Message, Missing, Note, Publish, Subscribe, Unsubscribe
+from gossamer.core.machine import (
+    SECOND_US,
+    Effect,
+    Given,
+    Message,
+    Missing,
+    Note,
+    Publish,
+    Send,
+    Subscribe,
+    Unsubscribe,
+)
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
@@ -31,14 +44,14 @@ ANY = {f"p{number}": True for number in range(16)}
 
 
 class Losing(Network):
-    """The second and the third event do not pass one link."""
+    """Some events do not pass one link."""
 
-    def __init__(self, link: tuple[Peer, Peer]) -> None:
+    def __init__(self, link: tuple[Peer, Peer], lost: Sequence[int]) -> None:
         super().__init__(1, Latency())
-        self.link = link
+        self.link, self.lost = link, lost
 
     def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
-        lost = type(message) is Route and message.carried.event.id.sequence in (2, 3)
+        lost = type(message) is Route and message.carried.event.id.sequence in self.lost
         return [] if lost and (sender, target) == self.link else super().transit(sender, target, message)
 
 
@@ -49,10 +62,13 @@ class Seeing(Chronicle):
         super().__init__(world, lambda peer, event: True)
         self.uncounted: list[tuple[Peer, Pattern]] = []
         self.refused: list[Peer] = []
+        self.named: list[int] = []
+        "Events in each list."
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         super().stepped(peer, given, effects, now_us)
         self.uncounted += [(peer, e.pattern) for e in effects if type(e) is Missing and not e.counted]
+        self.named += [len(e.message.ids) for e in effects if type(e) is Send and type(e.message) is Listed]
         self.refused += [peer for e in effects if type(e) is Note and e.detail == "too many patterns"]
 
 
@@ -60,8 +76,14 @@ class Tree:
     """Each leaf wants four patterns; the dispatcher above all of them would have to tell sixteen. The publisher reads
     everything, so that whoever asks subscribers has one to ask."""
 
-    def __init__(self, params: Params, patterns_max: int, link: tuple[Peer, Peer] = (PUBLISHER, PUBLISHER)) -> None:
-        self.world = World(lambda me: self.make(me, params, patterns_max), Losing(link))
+    def __init__(
+        self,
+        params: Params,
+        patterns_max: int,
+        link: tuple[Peer, Peer] = (PUBLISHER, PUBLISHER),
+        lost: Sequence[int] = (2, 3),
+    ) -> None:
+        self.world = World(lambda me: self.make(me, params, patterns_max), Losing(link, lost))
         self.seeing, self.tagger = Seeing(self.world), Tagger()
         for who in range(9):
             self.world.start(who)
@@ -93,14 +115,14 @@ class Tree:
     def run(self, seconds: float) -> None:
         self.world.run(self.world.now_us + round(seconds * SECOND_US))
 
-    def publish(self, *sequences: int) -> None:
+    def publish(self, *sequences: int, every_s: float = 0.1) -> None:
         for sequence in sequences:
             tags = self.tagger.tags(self.dispatch(PUBLISHER).node.patterns(".e", ANY), self.world.now_us)
             now_us = self.world.now_us
             event = Event(EventId(PUBLISHER, 0, sequence), ".e", attributes=dict(ANY), published_us=now_us, tags=tags)
             self.seeing.publish(event, LEAVES)
             self.world.give(PUBLISHER, Publish(event))
-            self.run(0.1)
+            self.run(every_s)
 
     def missing(self) -> list[tuple[int, Peer]]:
         return [(event_id.sequence, leaf) for leaf, event_id in self.seeing.missing()]
@@ -147,11 +169,26 @@ def test_who_tells_all_patterns_again_counts_by_them_again() -> None:
     assert "Listed" not in tree.seeing.sends
 
 
-def test_a_list_names_no_more_than_a_message_may_hold_and_ends_with_the_events_youth() -> None:
+def test_lists_end_with_the_youth_of_events() -> None:
     tree = Tree(Params(expiry_us=SECOND_US), 13)
     tree.publish(1, 2, 3, 4, 5)
     tree.run(10)
     lists = tree.seeing.sends["Listed"]
+    assert lists > 0
     tree.run(60)
     assert tree.seeing.sends["Listed"] == lists
-    assert Listed.__struct_config__.tag == "recovery.listed"
+
+
+@pytest.fixture
+def short_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.protocols.recovery.listing.DIGEST_MAX", 4)
+
+
+@pytest.mark.usefixtures("short_lists")
+@pytest.mark.parametrize("params", [Params(), Params.live()], ids=["paper", "live"])
+def test_more_lost_events_than_a_list_may_name_are_found_list_by_list(params: Params) -> None:
+    tree = Tree(params, 13, (4, 8), lost=range(2, 21))
+    tree.publish(*range(1, 22), every_s=0)
+    tree.run(4)
+    assert tree.missing() == []
+    assert max(tree.seeing.named) == 4

@@ -77,12 +77,25 @@ def test_a_tail_lives_on_after_it_was_tuned_off_and_on() -> None:
     assert node.timers == []
 
 
+def test_a_tail_that_is_opened_late_says_when_its_count_began_or_else_that_it_is_old() -> None:
+    node = Node(Params(), ways={A: (1,), B: (2,)})
+    node.field.matching = (A, B)
+    for topic in (A.topic, B.topic):
+        node.take(Tune(topic, TAILS))
+    node.wait(60 * SECOND_US)
+    node.publish(event(11, (A, 11), source=ME, at_us=node.now_us, age_ms=40_000))
+    node.publish(event(12, (B, 500), source=ME, at_us=node.now_us))
+    told = [message for _, message in said(node.wait(SECOND_US), Latest)]
+    half_us = SECOND_US // 2
+    assert told == [latest(11, 40 * SECOND_US + half_us, ME), latest(500, node.now_us - half_us, ME, B)]
+
+
 def test_a_publisher_whose_many_streams_end_at_once_says_so_no_faster_than_others_hear() -> None:
     patterns = [Pattern(".a", f"p{number}") for number in range(300)]
     node = Node(TAILS, ways=dict.fromkeys(patterns, (1,)))
     node.field.matching = patterns
     node.wait(SECOND_US)
-    node.publish(event(1, *((pattern, 1) for pattern in patterns), source=ME))
+    node.publish(event(1, *((pattern, 1) for pattern in patterns), source=ME, at_us=node.now_us))
     heard = Node(TAILS, *patterns, ways={}, me=6)
     times: dict[Pattern, int] = {}
     for _ in range(100):

@@ -54,7 +54,8 @@ def dispatch_node(
     spread = Dispatch(node, settings, tree, topic)
     recover = _recovering(spread, settings, recovery)
     node.use(
-        *(contacts, members, tree, spread, recover, Community(node, topic, tree)),
+        # Dispatch publishes what waited as soon as the tree has links: Recovery must have heard of these before.
+        *(contacts, members, tree, recover, spread, Community(node, topic, tree)),
         members=members,
         contacts=contacts,
         links=None,

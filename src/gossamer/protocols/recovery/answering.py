@@ -4,9 +4,8 @@ Where links make cycles nobody speaks for others.
 """
 
 from collections.abc import Callable
-from itertools import chain, repeat
 
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import Peer
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -15,8 +14,8 @@ from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.messages import Ask, Digest, Lost, Want
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
+from gossamer.protocols.recovery.reading import Reading
 from gossamer.protocols.recovery.resending import Resending
-from gossamer.protocols.recovery.streams import Streams
 
 DIGESTS_PER_S = 50
 "Digests of one peer that are heard where answers are limited: it says 10 a second, and one push."
@@ -29,7 +28,7 @@ class Answering:
         self,
         node: Stack,
         ground: Ground,
-        streams: Streams,
+        reading: Reading,
         holding: Holding,
         passing: Passing,
         resending: Resending,
@@ -37,26 +36,18 @@ class Answering:
         limited: bool,
     ) -> None:
         self.node, self.ground, self.params = node, ground, params
-        self.streams, self.holding, self.passing, self.resending = streams, holding, passing, resending
+        self.reading, self.holding, self.passing, self.resending = reading, holding, passing, resending
         self.digests = Buckets(DIGESTS_PER_S, 2 * DIGESTS_PER_S) if limited else None
 
     def on_digest(self, peer: Peer, digest: Digest) -> None:
         if not self.heeds(peer, digest.initiator):
             return
-        recovers = self.params(digest.pattern.topic).method != "none"
-        if recovers and self.ground.wants(digest.pattern) and (missing := self._missing(digest)):
-            self.node.out.send([digest.initiator], Want(digest.pattern, missing))
+        topic = digest.pattern.topic
+        if self.params(topic).method != "none" and self.ground.wants(digest.pattern):
+            missing = self.reading.missing(digest.ids, digest.ages_us, self.reading.since_us(topic) or 0)
+            if missing:
+                self.node.out.send([digest.initiator], Want(digest.pattern, missing))
         self.passing.onward(digest, peer, must=False)
-
-    def _missing(self, digest: Digest) -> tuple[EventId, ...]:
-        """What is new to us of a digest, and no older than our subscription."""
-        me, knows = self.node.me, self.node.knows
-        oldest_us = self.node.now_us - (self.streams.read_since_us(digest.pattern.topic) or 0)
-        return tuple(
-            each
-            for each, age_us in zip(digest.ids, chain(digest.ages_us, repeat(0)))
-            if age_us <= oldest_us and each.publisher != me and not knows(each)
-        )
 
     def on_lost(self, peer: Peer, lost: Lost) -> None:
         if not self.heeds(peer, lost.initiator):

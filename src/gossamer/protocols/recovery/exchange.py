@@ -18,6 +18,7 @@ from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.listing import List, Listing
 from gossamer.protocols.recovery.messages import Again, Listed, Want
 from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.reading import Reading
 from gossamer.protocols.recovery.resending import Resending
 from gossamer.protocols.recovery.settings import Settings
 
@@ -34,11 +35,9 @@ class Exchange(Layer):
         self.settings = Settings(params)
         self.holding = Holding(node, own)
         self.resending = Resending(node, self.holding, own.answers_per_s)
-        self.listing = Listing(node, ground, self.holding, self.settings.of, self.since_us)
-        self.read_us: dict[Topic, int] = {}
-        "Since when each topic is read."
+        self.reading = Reading(node)
+        self.listing = Listing(node, ground, self.holding, self.settings.of, self.reading)
         super().__init__(node)
-        self.interest_changed(node.interest.whole())
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
@@ -52,16 +51,7 @@ class Exchange(Layer):
         self.settings.tune(topic, params)
 
     def interest_changed(self, change: Change) -> None:
-        for pattern in change.came:
-            self.read_us.setdefault(pattern.topic, self.node.now_us)
-        for pattern in change.went:
-            if pattern.topic not in self.node.interest.subscribed:
-                self.read_us.pop(pattern.topic, None)
-
-    def since_us(self, topic: Topic) -> int | None:
-        """Since when our users read a topic, if they do."""
-        above = (topic, *self.node.hierarchy.ancestors(topic))
-        return min((self.read_us[each] for each in above if each in self.read_us), default=None)
+        self.reading.interest_changed(change)
 
     # -- events -----------------------------------------------------------------------------------------------
 

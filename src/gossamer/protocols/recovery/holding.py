@@ -1,6 +1,6 @@
 """What a node holds for others: recent events themselves, and beyond them what it can ask of the store."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from gossamer.core.draws import EVICT
 from gossamer.core.events import Carried, Event
@@ -15,7 +15,7 @@ from gossamer.protocols.recovery.params import Params
 STORED = 10
 "So many times as many events are known to be in the store as are in the cache."
 BYTES_MAX = 32 << 20
-"Of the cache: payloads, and what finds events by their tags. The same again of what is known to be in the store."
+"Of the cache: payloads, tags, and what finds events by these. The same again of what is known to be in the store."
 
 
 class Held:
@@ -102,6 +102,14 @@ class Holding:
         """How long ago a cached event came."""
         held = self.cache.get(event_id)
         return 0 if held is None else max(0, self.node.now_us - held.came_us)
+
+    def patterns(self) -> Sequence[int]:
+        """Signatures of those of which events are cached."""
+        return self.cache.patterns()
+
+    def news(self) -> Iterable[int]:
+        """Signatures of those of which some came since this was last asked."""
+        return self.cache.news()
 
     def newest(self, signature: int) -> EventId | None:
         """The cached event of a pattern that came last."""

@@ -9,6 +9,7 @@ from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
 from gossamer.core.layer import Handler, Layer
+from gossamer.core.machine import SECOND_US
 from gossamer.core.patterns import UNCOUNTED, Pattern
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
@@ -22,11 +23,15 @@ from gossamer.protocols.recovery.offers import Offer, Offers
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
 from gossamer.protocols.recovery.pushing import Pushing
+from gossamer.protocols.recovery.reading import Reading
 from gossamer.protocols.recovery.resending import Resending
 from gossamer.protocols.recovery.rounds import Hurry, Round, Rounds
 from gossamer.protocols.recovery.settings import Settings
 from gossamer.protocols.recovery.streams import Streams
 from gossamer.protocols.recovery.tails import Idle, Say, Tails
+
+UNSURE_US = 5 * SECOND_US
+"How long after its links changed a node on a tree may not have heard what others want."
 
 
 class Recovery(Layer):
@@ -41,19 +46,22 @@ class Recovery(Layer):
         self.settings = Settings(params)
         of = self.settings.of
         self.cache_relayed = own.cache_relayed
-        self.streams = Streams(node, of)
         self.holding = Holding(node, own)
+        self.streams = Streams(node, of)
+        self.reading = Reading(node)
         self.resending = Resending(node, self.holding, own.answers_per_s)
         self.passing = Passing(node, ground, of)
         self.pushing = Pushing(node, self.holding, self.passing)
         self.answering = Answering(
-            node, ground, self.streams, self.holding, self.passing, self.resending, of, own.answers_per_s > 0
+            node, ground, self.reading, self.holding, self.passing, self.resending, of, own.answers_per_s > 0
         )
         self.rounds = Rounds(node, ground, self.streams, self.passing, self.pushing, of)
         self.noticing = Noticing(self.streams, self.rounds)
         self.offers = Offers(node, ground, self.holding, self.pushing, of)
         self.tails = Tails(node, ground, self.streams, self.noticing, self.passing, of)
-        self.listing = Listing(node, ground, self.holding, of, self.streams.read_since_us)
+        self.listing = Listing(node, ground, self.holding, of, self.reading)
+        self.linked_us: int | None = None
+        "When the links of the tree were last others."
         self.by_topic: dict[Topic, tuple[int, ...]] = {}
         "What events of a topic are tagged with."
         super().__init__(node)
@@ -87,8 +95,12 @@ class Recovery(Layer):
             self.rounds.tuned()
             self.open()
 
+    def links_changed(self, topic: Topic) -> None:
+        self.linked_us = self.node.now_us
+
     def interest_changed(self, change: Change) -> None:
         self.streams.interest_changed(change)
+        self.reading.interest_changed(change)
         topics = [*(pattern.topic for pattern in change.came), *change.joined]
         self.rounds.open(topics)
         self.offers.open(topics)
@@ -125,6 +137,8 @@ class Recovery(Layer):
                 self.heard(one, via, wanted)
             return
         if not (tags := carried.event.tags):
+            if self.ground.tree:
+                self.heard_untagged(carried, via, wanted)
             return
         ours, mine = self.noticing.heard(carried) or wanted, via == self.node.me
         unsure = tags[-1].pattern == UNCOUNTED or self.instead is not None
@@ -141,6 +155,15 @@ class Recovery(Layer):
         if mine:
             for each in carried.events:
                 self.tails.published(each)
+
+    def heard_untagged(self, carried: Carried, via: Peer, wanted: bool) -> None:
+        """Its publisher had just found its place, and had not heard yet who wants it: if anybody does, it is found by
+        its id. We may be that publisher, and not know yet either."""
+        mine, unsure = via == self.node.me, self.linked_us is not None and self.node.now_us < self.linked_us + UNSURE_US
+        for one in carried.each():
+            if (mine and unsure) or self._matching(one.event.topic, one.event.attributes):
+                self.holding.keep(one, wanted or mine)
+                self.listing.add(one)
 
     def is_uncounted(self, event: Event) -> bool:
         """Whether somebody here, or behind us, wants an event for a pattern it is not counted by, and so would see no
@@ -165,11 +188,14 @@ class Recovery(Layer):
 
     def on_again(self, peer: Peer, again: Again) -> None:
         event = again.carried.event
-        if self.resending.take(peer, again, self.streams.missing_since(event)):
-            local = self.streams.local
+        self.noticing.again = True
+        news = self.resending.take(peer, again, self.streams.missing_since(event))
+        self.noticing.again = False
+        if news:
+            patterns = self.streams.patterns
             for tag in event.tags:
-                if tag.pattern in local:
-                    self.rounds.answered(local[tag.pattern])
+                if tag.pattern in patterns:
+                    self.rounds.answered(patterns[tag.pattern])
 
     def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
         self.resending.fetched(peer, events)

@@ -7,7 +7,7 @@ behind it nobody else may have it.
 """
 
 from collections.abc import Callable, Sequence
-from itertools import chain, repeat
+from itertools import islice
 
 from msgspec import Struct
 
@@ -23,6 +23,7 @@ from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.messages import DIGEST_MAX, Listed, Want
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.pulse import Pulse
+from gossamer.protocols.recovery.reading import Reading
 
 LISTS_PER_S = 50
 "Lists of one peer that are heard where answers are limited: each is of one topic."
@@ -43,16 +44,16 @@ class Listing:
         ground: Matching,
         holding: Holding,
         params: Callable[[Topic], Params],
-        since_us: Callable[[Topic], int | None],
+        reading: Reading,
     ) -> None:
-        self.node, self.ground, self.holding, self.params = node, ground, holding, params
-        self.since_us = since_us
-        "Since when our own users read a topic; None: they do not."
+        self.node, self.ground, self.holding, self.params, self.reading = node, ground, holding, params, reading
         own = params(ROOT)
         self.pulse = Pulse(node, List, own.interval_us)
         self.lists = Buckets(LISTS_PER_S, 2 * LISTS_PER_S) if own.answers_per_s else None
         self.young: dict[EventId, int] = {}
-        "Events that are told of, and until when."
+        "Events that are told of, and until when; those told longest ago first."
+        self.turn = 0
+        "How many of them are to be told of before this was in vain."
         self.rounds = 0
 
     def add(self, carried: Carried) -> None:
@@ -67,6 +68,7 @@ class Listing:
     def hurry(self) -> None:
         """There is news, or somebody wanted some."""
         if self.young:
+            self.turn = len(self.young)
             self.pulse.pace(self.params(ROOT).interval_us)
             self.pulse.hurry()
 
@@ -79,16 +81,21 @@ class Listing:
             return
         self.rounds += 1
         peers, everything = self.ground.picked(params.fanout, self.node.key(EXCHANGE, self.rounds))
-        held = self.held(everything)
+        held = self.next(everything)
         for peer, wanting in peers:
             self.tell(peer, [event for event in held if wanting.matches(event)])
-        self.pulse.slow_down()
+        if self.turn <= 0:
+            self.pulse.slow_down()
+            self.turn = len(self.young)
         self.pulse.wait()
 
-    def held(self, everything: bool) -> list[Event]:
-        """The youngest events."""
-        found = [self.holding.get(event_id) for event_id in [*self.young][-DIGEST_MAX:]]
-        me = self.node.me
+    def next(self, everything: bool) -> list[Event]:
+        """As many as a message may name, those told longest ago first."""
+        named = [*islice(self.young, DIGEST_MAX)]
+        for event_id in named:
+            self.young[event_id] = self.young.pop(event_id)
+        self.turn -= len(named)
+        found, me = [self.holding.get(event_id) for event_id in named], self.node.me
         return [it.event for it in found if it is not None and (everything or it.event.id.publisher == me)]
 
     def tell(self, peer: Peer, events: Sequence[Event]) -> None:
@@ -107,14 +114,9 @@ class Listing:
         since_us = 0 if self.ground.carries(listed.topic, peer) else self._read_since_us(listed.topic)
         if since_us is None:
             return
-        me, knows, oldest_us = self.node.me, self.node.knows, self.node.now_us - since_us
-        missing = tuple(
-            each
-            for each, age_us in zip(listed.ids, chain(listed.ages_us, repeat(0)))
-            if age_us <= oldest_us and each.publisher != me and not knows(each)
-        )
+        missing = self.reading.missing(listed.ids, listed.ages_us, since_us)
         if missing:
             self.node.out.send([peer], Want(Pattern(listed.topic), missing))
 
     def _read_since_us(self, topic: Topic) -> int | None:
-        return None if self.params(topic).method == "none" else self.since_us(topic)
+        return None if self.params(topic).method == "none" else self.reading.since_us(topic)

@@ -15,6 +15,8 @@ class Noticing:
 
     def __init__(self, streams: Streams, rounds: Rounds) -> None:
         self.streams, self.rounds = streams, rounds
+        self.again = False
+        "Whether what is heard was sent again: it may be older than what is known otherwise."
 
     def heard(self, carried: Carried) -> bool:
         """New events that follow each other: whether they are of a pattern of ours. Runs for every event, so it takes
@@ -33,17 +35,20 @@ class Noticing:
                 ours, sequence = True, tag.sequence
                 last = highest.get(signature)
                 if last is None:
-                    last = 0 if self._expects_all(event, tag) else sequence - 1
+                    if self.again and event.published_us < streams.since_us[signature]:
+                        continue  # it was missing of another pattern: where this stream stood then is not known
+                    streams.hear_of(signature, (publisher, incarnation), source)
+                    last = 0 if self._expects_all(event, tag, source) else sequence - 1
                 if sequence + further > last:
                     highest[signature] = sequence + further
                     if sequence > last + 1:
-                        self._miss(publisher, incarnation, signature, rules.first_lost(last, sequence), sequence - 1)
+                        self._miss(publisher, incarnation, signature, last, sequence)
         return ours
 
-    def _expects_all(self, event: Event, tag: Tag) -> bool:
+    def _expects_all(self, event: Event, tag: Tag, source: Source) -> bool:
         """Of a stream never heard of; by the publisher's clock, or by ours where that is behind."""
         published_us = min(event.published_us, self.streams.node.now_us)
-        return rules.expects_all(tag.age_ms, published_us, self.streams.since_us[tag.pattern])  # type: ignore[no-any-return]
+        return rules.expects_all(tag.age_ms, published_us, self.streams.expected_us(tag.pattern, source))  # type: ignore[no-any-return]
 
     def claim(self, publisher: Peer, incarnation: int, signature: int, source: Source, sequence: int) -> bool:
         """Somebody said that the publisher got as far as this. Whether that is news."""
@@ -51,12 +56,13 @@ class Noticing:
         if sequence <= known:
             return False
         source.claimed[signature] = sequence
-        self._miss(publisher, incarnation, signature, rules.first_lost(known, sequence + 1), sequence)
+        self._miss(publisher, incarnation, signature, known, sequence + 1)
         return True
 
-    def _miss(self, publisher: Peer, incarnation: int, signature: int, first: int, last: int) -> None:
-        pattern = self.streams.local[signature]
-        self.streams.miss(publisher, incarnation, pattern, first, last)
+    def _miss(self, publisher: Peer, incarnation: int, signature: int, highest: int, sequence: int) -> None:
+        """What lies between the two."""
+        pattern, sought = self.streams.local[signature], rules.first_lost(highest, sequence)
+        self.streams.miss(publisher, incarnation, pattern, highest + 1, sought, sequence - 1)
         self.rounds.noticed(pattern)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
+from gossamer.core.draws import ROUND, fold
 from gossamer.core.ids import EventId
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Ground
@@ -21,6 +22,8 @@ LOOK_EVERY_US = 1_000_000
 TIMES = 8
 "How many digests tell of an event before it is old news: each goes to a few, and some are lost."
 TOLD_MAX = 10_000
+DRAWN = 8
+"Where there is no news, draws among the patterns of what is held, until one is known to be told of."
 
 
 class Offer(Struct, frozen=True):
@@ -31,7 +34,7 @@ class Offer(Struct, frozen=True):
 
 class Offers:
     """One pattern at a time, of those whose parameters ask for it: one with news, if there are any. The shortest of
-    their times counts."""
+    their times counts. What it takes does not depend on how many there are."""
 
     def __init__(
         self, node: Stack, ground: Ground, holding: Holding, pushing: Pushing, params: Callable[[Topic], Params]
@@ -40,6 +43,12 @@ class Offers:
         self.holding, self.pushing = holding, pushing
         self.pulse = Pulse(node, Offer, 0)
         "Its least interval is 0 where nobody is to be told anything."
+        self.known: Sequence[Pattern] = ()
+        "All patterns, when this was last looked at,"
+        self.offered: dict[int, Pattern] = {}
+        "and those of them that are told of."
+        self.news: dict[int, None] = {}
+        "Those of which the newest event was not told often enough."
         self.told: dict[int, tuple[EventId, int]] = {}
         "The newest event told of, and how many times, by pattern."
         self.calm = True
@@ -47,21 +56,29 @@ class Offers:
         self.look_us = 0
         "from then on."
 
-    def known(self) -> list[Pattern]:
-        return [pattern for pattern in self.ground.known() if self.params(pattern.topic).push_every_us]
-
     def open(self, topics: Sequence[Topic] | None = None) -> None:
         """There is something to tell for the first time, or patterns of these topics came to ours."""
         if topics is None:
-            self.measure()
+            self.known = ()  # parameters may have changed
+            self.look()
         else:
             times = [self.pulse.least_us, *(self.params(topic).push_every_us for topic in topics)]
             self.pulse.pace(min(filter(None, times), default=0))
         if self.pulse.least_us and self.pulse.due_us is None:
             self.pulse.hurry()
 
-    def measure(self) -> None:
-        self.pulse.pace(min((self.params(pattern.topic).push_every_us for pattern in self.known()), default=0))
+    def look(self) -> None:
+        """Sees which patterns there are, if these are others than before, and what is new of them."""
+        known = self.ground.known()
+        if known is not self.known:
+            self.known = known
+            before = self.offered
+            self.offered = {each.signature: each for each in known if self.params(each.topic).push_every_us}
+            times = dict.fromkeys(self.params(each.topic).push_every_us for each in self.offered.values())
+            self.pulse.pace(min(times, default=0))
+            held = self.holding.patterns()
+            self.news.update(dict.fromkeys(each for each in held if each in self.offered and each not in before))
+        self.news.update(dict.fromkeys(self.holding.news()))
 
     def heard_news(self) -> None:
         """Something new is held, or was wanted."""
@@ -75,34 +92,46 @@ class Offers:
     def on_offer(self, timer: Offer) -> None:
         if not self.pulse.beats(timer.due_us):
             return
-        self.measure()
+        self.look()
         if not self.pulse.least_us:
             return
-        newest = self.newest()
-        self.tell(self.news(newest) or [*newest], timer.due_us)
-        self.pulse.busy = bool(self.news(newest))
+        number = rules.OFFERS + self.pulse.number(timer.due_us)
+        pattern = self.choose(self.node.key(ROUND, number))
+        if pattern is not None:
+            self.tell(pattern, number)
+        self.pulse.busy = bool(self.news)
         self.calm, self.look_us = not self.pulse.busy, 0
         self.pulse.slow_down()
         self.pulse.wait()
 
-    def news(self, newest: dict[Pattern, EventId]) -> list[Pattern]:
-        """Patterns of which the newest event was not told often enough."""
-        return [
-            pattern for pattern, event_id in newest.items() if self.told.get(pattern.signature) != (event_id, TIMES)
-        ]
+    def choose(self, key: int) -> Pattern | None:
+        """One that is drawn, of those with news, or else of those with anything."""
+        news, drawn = [*self.news], 0
+        while news:
+            signature = news.pop(rules.choice(fold(key, drawn), len(news)))
+            if self.is_news(signature):
+                return self.offered[signature]
+            del self.news[signature]
+            drawn += 1
+        held = self.holding.patterns()
+        for drawn in range(DRAWN if held else 0):
+            signature = held[rules.choice(fold(key, drawn), len(held))]
+            if signature in self.offered:
+                return self.offered[signature]
+        return None
 
-    def newest(self) -> dict[Pattern, EventId]:
-        """The last event held of each pattern, of those of which there is any."""
-        held = {pattern: self.holding.newest(pattern.signature) for pattern in self.known()}
-        return {pattern: event_id for pattern, event_id in held.items() if event_id is not None}
+    def is_news(self, signature: int) -> bool:
+        newest = self.holding.newest(signature) if signature in self.offered else None
+        return newest is not None and self.told.get(signature) != (newest, TIMES)
 
-    def tell(self, patterns: list[Pattern], due_us: int) -> None:
-        patience_us = max((self.params(pattern.topic).patience_us for pattern in patterns), default=0)
-        number = rules.OFFERS + self.pulse.number(due_us)
-        digest = self.pushing.tell(patterns, number, self.node.now_us - patience_us)
+    def tell(self, pattern: Pattern, number: int) -> None:
+        until_us, signature = self.node.now_us - self.params(pattern.topic).patience_us, pattern.signature
+        digest = self.pushing.tell_of(pattern, number, until_us)
         if digest is not None:
             if len(self.told) >= TOLD_MAX:
                 self.told.clear()
-            last, times = self.told.get(digest.pattern.signature, (None, 0))
+            last, times = self.told.get(signature, (None, 0))
             times = min(TIMES, times + 1) if last == digest.ids[-1] else 1
-            self.told[digest.pattern.signature] = (digest.ids[-1], times)
+            self.told[signature] = (digest.ids[-1], times)
+            if not self.is_news(signature):
+                self.news.pop(signature, None)

@@ -21,7 +21,10 @@ class Pushing:
         """Tells of what came by then, of the one of these patterns that is drawn."""
         if not patterns:
             return None
-        pattern = patterns[rules.choice(self.node.key(ROUND, number), len(patterns))]
+        return self.tell_of(patterns[rules.choice(self.node.key(ROUND, number), len(patterns))], number, until_us)
+
+    def tell_of(self, pattern: Pattern, number: int, until_us: int) -> Digest | None:
+        """Tells of what came by then of this one."""
         held = self.holding.digest(pattern.signature, until_us)
         if not held:
             return None

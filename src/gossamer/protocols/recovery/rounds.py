@@ -90,12 +90,12 @@ class Rounds:
         used = dict.fromkeys(map(self.params, self.topics()))
         self.regimes = {params: regime for params, regime in self.regimes.items() if params in used}
         for signature in self.streams.lost.by_pattern:
-            self.noticed(self.streams.local[signature])
+            self.noticed(self.streams.patterns[signature])
 
     def topics(self) -> Iterator[Topic]:
         """Whatever this node could tell about, or miss."""
         yield ROOT
-        for pattern in (*self.ground.known(), *self.streams.local.values()):
+        for pattern in (*self.ground.known(), *self.streams.patterns.values()):
             yield pattern.topic
 
     def pushes(self, regime: Regime) -> bool:
@@ -142,10 +142,10 @@ class Rounds:
         for signature in [*self.streams.lost.by_pattern]:
             if self.concerns(regime, signature):
                 self.streams.expire(signature)
-        self.streams.tell_ripe()
+        self.streams.gaps.tell_ripe()
 
     def concerns(self, regime: Regime, signature: int) -> bool:
-        pattern = self.streams.local.get(signature)
+        pattern = self.streams.patterns.get(signature)
         return pattern is not None and self.regime(pattern.topic) is regime
 
     # -- what a round says ------------------------------------------------------------------------------------
@@ -179,7 +179,7 @@ class Rounds:
         signature = missing[rules.choice(key, len(missing))]
         chosen = islice(lost.of_pattern(signature, until_us), DIGEST_MAX)
         places = tuple(Place(source, incarnation, sequence) for source, incarnation, _, sequence in chosen)
-        return self.passing.begin(Lost(self.streams.local[signature], places, self.node.me, number))
+        return self.passing.begin(Lost(self.streams.patterns[signature], places, self.node.me, number))
 
     def ask_publisher(self, regime: Regime, number: int, key: int) -> None:
         until_us = self.node.now_us - regime.params.patience_us
@@ -193,7 +193,7 @@ class Rounds:
         if sources:
             source, incarnation = sources[rules.choice(key, len(sources))]
             chosen = islice(filter(ripe, lost.of_source((source, incarnation))), DIGEST_MAX)
-            asked = tuple(Asked(self.streams.local[signature], sequence) for _, _, signature, sequence in chosen)
+            asked = tuple(Asked(self.streams.patterns[signature], sequence) for _, _, signature, sequence in chosen)
             self.passing.back(Ask(source, incarnation, asked, self.route(source, incarnation), self.node.me, number))
 
     def route(self, source: int, incarnation: int) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ OFFERS = 2**40
 HURRIED = 2**41
 "Rounds begun at once, because of a loss, are numbered from here on."
 GAP_MAX = 1000
-"Losses noticed at once in one stream: the newest."
+"Losses asked for that were noticed at once in one stream: the newest. All of them are told."
 SLOWEST = 32
 "An adaptive interval grows to so many times its least."
 TAIL_WAIT_US_MAX = 30_000_000
@@ -71,7 +71,7 @@ def expects_all(age_ms: Any, published_us: Any, since_us: Any) -> Any:
 
 
 def first_lost(highest: int, sequence: int) -> int:
-    """The first event that counts as lost when `sequence` is heard of after `highest`; the last is the one before."""
+    """The first event that is asked for when `sequence` is heard of after `highest`; the last is the one before."""
     return max(highest + 1, sequence - GAP_MAX)
 
 

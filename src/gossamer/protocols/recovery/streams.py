@@ -5,8 +5,7 @@ it is hearsay, and moves nothing but the losses asked for.
 """
 
 from collections.abc import Callable, Iterable
-
-from msgspec import Struct
+from typing import TypeAlias
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
@@ -16,20 +15,24 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.lost import LostBuffer
+from gossamer.protocols.recovery.gaps import Gap, Gaps, runs
 from gossamer.protocols.recovery.params import Params
 
 LOST_MAX = 20_000
 SOURCES_MAX = 10_000
-GAPS_MAX = 1000
-"Gaps that wait to be told; when there are more, the first is told early."
+
+Life: TypeAlias = tuple[Peer, int]
+"A publisher, and its incarnation."
 
 
 class Source:
     """One incarnation of a publisher."""
 
-    __slots__ = ("claimed", "highest", "route", "uncounted")
+    __slots__ = ("claimed", "highest", "route", "since_us", "uncounted")
 
-    def __init__(self) -> None:
+    def __init__(self, since_us: int) -> None:
+        self.since_us = since_us
+        "Of what it began to count later, everything that came is known: nothing was forgotten since."
         self.highest: dict[int, int] = {}
         "The last place heard of each local pattern."
         self.claimed: dict[int, int] = {}
@@ -39,89 +42,138 @@ class Source:
         self.route: tuple[Peer, ...] = ()
 
 
-class Gap(Struct, frozen=True):
-    """Places that were missing when it was noticed; told when it counts as a loss, if they still are."""
-
-    ripe_us: int
-    publisher: Peer
-    incarnation: int
-    pattern: Pattern
-    first: int
-    last: int
-
-
 class Streams:
-    """Every stream of our patterns, as far as it came, and what is missing of it."""
+    """Every stream of our patterns, as far as it came, and what is missing of it.
+
+    A pattern that another one of ours includes is followed too: what is missing of it is known when that one goes."""
 
     def __init__(self, node: Stack, params: Callable[[Topic], Params]) -> None:
         self.node, self.params = node, params
         self.local: dict[int, Pattern] = {}
         self.since_us: dict[int, int] = {}
         "When each of them was subscribed to."
-        self.sources: dict[tuple[Peer, int], Source] = {}
+        self.patterns: dict[int, Pattern] = {}
+        "Those of which something may be missing: these,"
+        self.leaving: dict[int, None] = {}
+        "and some that went, until nothing of them is."
+        self.sources: dict[Life, Source] = {}
+        self.heard_of: dict[int, dict[Life, Source]] = {}
+        "Those of which anything is known, by pattern."
+        self.forgot_us = 0
+        "When one of them was last forgotten."
         self.crowded = False
         "Whether so many are known that it matters which of them is used."
         self.lost = LostBuffer(LOST_MAX)
-        self.gaps: list[Gap] = []
+        self.gaps = Gaps(node, self.lost)
         self.interest_changed(node.interest.whole())
 
     def interest_changed(self, change: Change) -> None:
-        for pattern in change.unfollowed:
-            self.follow(pattern, False)
+        by_content, widest = self.node.interest.by_content, self.node.interest.widest
+        came_us = [self.since_us.get(each.signature, self.node.now_us) for each in change.unfollowed]
+        for each in change.came:
+            pattern = each if by_content else Pattern(each.topic)
+            if pattern.signature not in self.local:
+                self.follow(pattern, True)
+        for each in change.went:
+            pattern = each if by_content else Pattern(each.topic)
+            if pattern not in widest:
+                self.follow(pattern, False)
         for pattern in change.followed:
-            self.follow(pattern, True)
+            self._tell_missing(pattern, min(came_us, default=self.node.now_us))
+        self._forget_missing()
 
     def follow(self, pattern: Pattern, on: bool) -> None:
         """This one is ours from now on, or no longer."""
+        signature = pattern.signature
         if on:
-            self.local[pattern.signature], self.since_us[pattern.signature] = pattern, self.node.now_us
-        elif pattern.signature in self.local:
-            self._forget(pattern.signature)
+            self.local[signature] = self.patterns[signature] = pattern
+            self.since_us[signature] = self.node.now_us
+            self.leaving.pop(signature, None)
+        elif signature in self.local:
+            del self.local[signature], self.since_us[signature]
+            for source in self.heard_of.pop(signature, {}).values():
+                source.highest.pop(signature, None)
+                source.claimed.pop(signature, None)
+                source.uncounted.pop(signature, None)
+            self.leaving[signature] = None
 
-    def _forget(self, signature: int) -> None:
-        del self.local[signature], self.since_us[signature]
-        self.lost.forget(signature)
-        for source in self.sources.values():
-            source.highest.pop(signature, None)
-            source.claimed.pop(signature, None)
-            source.uncounted.pop(signature, None)
+    def _forget_missing(self) -> None:
+        """Gives up what is missing of patterns that went, unless another one of ours includes them."""
+        one_above, missing = self.node.interest.widest.one_above, self.lost.by_pattern
+        for signature in [*self.leaving]:
+            if signature not in missing or one_above(self.patterns[signature]) is None:
+                self.lost.forget(signature)
+                self.gaps.forget(signature)
+                del self.patterns[signature], self.leaving[signature]
 
-    def read_since_us(self, topic: Topic) -> int | None:
-        """Since when our users read events of this topic, whichever of them; None: they do not."""
-        above = (topic, *self.node.hierarchy.ancestors(topic))
-        ours = [mine for each in above for mine in self.node.interest.widest.of_topic(each)]
-        return min((self.since_us[mine.signature] for mine in ours), default=None)
+    # -- publishers -----------------------------------------------------------------------------------------------
 
     def source(self, publisher: Peer, incarnation: int) -> Source:
         """A publisher in one life of it; when there are too many, the one used longest ago begins anew."""
-        who = (publisher, incarnation)
-        source = self.sources.pop(who, None) or Source()
-        self.sources[who] = source
+        life = (publisher, incarnation)
+        source = self.sources.pop(life, None) or Source(self.forgot_us)
+        self.sources[life] = source
         self.crowded = len(self.sources) > SOURCES_MAX // 2
         if len(self.sources) > SOURCES_MAX:
-            del self.sources[next(iter(self.sources))]
+            self._forget_source(next(iter(self.sources)))
         return source
+
+    def _forget_source(self, life: Life) -> None:
+        source, self.forgot_us = self.sources.pop(life), self.node.now_us
+        for signature in {**source.highest, **source.uncounted}:
+            del self.heard_of[signature][life]
+            if not self.heard_of[signature]:
+                del self.heard_of[signature]
+
+    def expected_us(self, signature: int, source: Source) -> int:
+        """What this publisher began to count later, we should have from 1 on."""
+        return max(self.since_us[signature], source.since_us)
+
+    def hear_of(self, signature: int, life: Life, source: Source) -> None:
+        """Something is known of this stream from now on."""
+        self.heard_of.setdefault(signature, {})[life] = source
 
     # -- what is missing ----------------------------------------------------------------------------------------
 
-    def miss(self, publisher: Peer, incarnation: int, pattern: Pattern, first: int, last: int) -> None:
-        """These places were passed over."""
+    def miss(self, publisher: Peer, incarnation: int, pattern: Pattern, first: int, sought: int, last: int) -> None:
+        """These places were passed over; those from `sought` on are asked for."""
         signature, now_us, params = pattern.signature, self.node.now_us, self.params(pattern.topic)
         self.lost.expire(signature, now_us - params.expiry_us)
-        for sequence in range(first, last + 1):
+        for sequence in range(sought, last + 1):
             self.lost.add((publisher, incarnation, signature, sequence), now_us)
-        self.gaps.append(Gap(now_us + params.patience_us, publisher, incarnation, pattern, first, last))
-        self.tell_ripe()
+        wide = self.node.interest.widest.held.get(pattern)
+        if wide is None or not self._shown_by(self.since_us[wide.signature], pattern, now_us):
+            self.gaps.add(Gap(now_us + params.patience_us, publisher, incarnation, pattern, first, sought, last))
+
+    def _shown_by(self, came_us: int, pattern: Pattern, noticed_us: int) -> bool:
+        """Whether one that includes this pattern, and came then, shows the same gap: not of what was lost before."""
+        return came_us <= self.since_us[pattern.signature] or (
+            noticed_us - came_us > self.params(pattern.topic).expiry_us
+        )
+
+    def _tell_missing(self, pattern: Pattern, came_us: int) -> None:
+        """The one that included this pattern, and came then, is gone: what is missing of both is now ours to tell."""
+        signature, ripe_us = pattern.signature, self.node.now_us + self.params(pattern.topic).patience_us
+        places: dict[Life, list[int]] = {}
+        for missed in self.lost.by_pattern.get(signature, ()):
+            if self._shown_by(came_us, pattern, self.lost.noticed_us[missed]):
+                places.setdefault(missed[:2], []).append(missed[3])
+        for life, missing in places.items():
+            for first, last in runs(sorted(missing)):
+                self.gaps.add(Gap(ripe_us, *life, pattern, first, first, last))
 
     def not_counted(self, event: Event, patterns: Iterable[Pattern]) -> None:
         """An event of another node is not counted by these: those of them that are ours are told so, once."""
         if event.id.publisher == self.node.me:
             return
-        source = self.source(event.id.publisher, event.id.incarnation)
+        life, held = (event.id.publisher, event.id.incarnation), self.node.interest.widest.held
+        source = self.source(*life)
         for pattern in patterns:
-            if pattern.signature in self.local and pattern.signature not in source.uncounted:
-                source.uncounted[pattern.signature] = None
-                self.node.out.effects.append(Missing(event.id.publisher, event.id.incarnation, pattern, 0, 0))
+            signature = pattern.signature
+            if signature in self.local and pattern not in held and signature not in source.uncounted:
+                source.uncounted[signature] = None
+                self.hear_of(signature, life, source)
+                self.node.out.effects.append(Missing(*life, pattern, 0, 0))
 
     def missing_since(self, event: Event) -> int | None:
         """When an event was first found to be missing; None: nobody noticed."""
@@ -136,39 +188,6 @@ class Streams:
             self.lost.remove((*who, tag.pattern, tag.sequence))
 
     def expire(self, signature: int) -> None:
-        pattern = self.local.get(signature)
+        pattern = self.patterns.get(signature)
         if pattern is not None:
             self.lost.expire(signature, self.node.now_us - self.params(pattern.topic).expiry_us)
-
-    def tell_ripe(self) -> None:
-        """Tells what counts as a loss by now."""
-        waiting: list[Gap] = []
-        for number, gap in enumerate(self.gaps):
-            if gap.ripe_us <= self.node.now_us or len(self.gaps) - number > GAPS_MAX:
-                self._tell(gap)
-            else:
-                waiting.append(gap)
-        self.gaps = waiting
-
-    def _tell(self, gap: Gap) -> None:
-        for first, last in runs(self._still_missing(gap)):
-            self.node.out.effects.append(Missing(gap.publisher, gap.incarnation, gap.pattern, first, last))
-
-    def _still_missing(self, gap: Gap) -> list[int]:
-        signature = gap.pattern.signature
-        return [
-            sequence
-            for sequence in range(gap.first, gap.last + 1)
-            if (gap.publisher, gap.incarnation, signature, sequence) in self.lost
-        ]
-
-
-def runs(numbers: list[int]) -> list[tuple[int, int]]:
-    """First and last of each stretch without holes."""
-    found: list[tuple[int, int]] = []
-    for number in numbers:
-        if found and found[-1][1] + 1 == number:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
-    return found

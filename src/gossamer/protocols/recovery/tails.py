@@ -11,7 +11,7 @@ from msgspec import Struct
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.core.machine import SECOND_US
-from gossamer.core.patterns import Pattern
+from gossamer.core.patterns import Pattern, Tag
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -50,10 +50,10 @@ class Say(Struct, frozen=True):
 class Tail:
     """Where our own publications of one pattern stand."""
 
-    __slots__ = ("due_us", "incarnation", "last_us", "pattern", "repeats", "sequence", "since_us")
+    __slots__ = ("began_us", "due_us", "incarnation", "last_us", "pattern", "repeats", "sequence")
 
-    def __init__(self, pattern: Pattern, incarnation: int, since_us: int) -> None:
-        self.pattern, self.incarnation, self.since_us = pattern, incarnation, since_us
+    def __init__(self, pattern: Pattern, incarnation: int, began_us: int) -> None:
+        self.pattern, self.incarnation, self.began_us = pattern, incarnation, began_us
         self.sequence = self.last_us = self.repeats = 0
         self.due_us: int | None = None
         "When its timer goes off, if one is set."
@@ -95,21 +95,22 @@ class Tails:
             if tail is None or tail.incarnation != event.id.incarnation:
                 if matching is None:
                     matching = {each.signature: each for each in self.ground.patterns(event.topic, event.attributes)}
-                tail = self._open(tag.pattern, matching.get(tag.pattern), event.id.incarnation)
+                tail = self._open(tag, matching.get(tag.pattern), event)
             if tail is not None:
                 tail.sequence, tail.last_us, tail.repeats = tag.sequence, self.node.now_us, 0
                 if tail.due_us is None:
                     self.ready.pop(tag.pattern, None)
                     self._go_on(tail)
 
-    def _open(self, signature: int, pattern: Pattern | None, incarnation: int) -> Tail | None:
+    def _open(self, tag: Tag, pattern: Pattern | None, event: Event) -> Tail | None:
+        signature = tag.pattern
         if pattern is None or not self.params(pattern.topic).tail_after_us:
             self.untold[signature] = None
             if len(self.untold) > TAILS_MAX:
                 self.untold.clear()
             return None
         self.own.pop(signature, None)
-        tail = self.own[signature] = Tail(pattern, incarnation, self.node.now_us)
+        tail = self.own[signature] = Tail(pattern, event.id.incarnation, began_us(event, tag))
         if len(self.own) > TAILS_MAX:
             del self.own[next(iter(self.own))]
         return tail
@@ -153,7 +154,9 @@ class Tails:
             tail = self.own.get(signature := next(iter(self.ready)))
             del self.ready[signature]
             if tail is not None:
-                said = Latest(self.node.me, tail.incarnation, tail.pattern, tail.sequence, now_us - tail.since_us)
+                said = Latest(
+                    self.node.me, tail.incarnation, tail.pattern, tail.sequence, max(0, now_us - tail.began_us)
+                )
                 self.passing.latest(said, via=self.node.me)
                 tail.repeats, tail.last_us = tail.repeats + 1, now_us
                 self._go_on(tail)
@@ -172,8 +175,7 @@ class Tails:
     def _behind(self, peer: Peer, latest: Latest) -> bool:
         """Whether this shows that something is missing here."""
         signature = latest.pattern.signature
-        since_us = self.streams.since_us.get(signature)
-        if since_us is None or not self.ground.wants(latest.pattern):
+        if signature not in self.streams.local or not self.ground.wants(latest.pattern):
             return False
         who = (latest.source, latest.incarnation)
         source = self.streams.sources.get(who)
@@ -181,7 +183,8 @@ class Tails:
             if source is None and not self.claimed.take(peer, self.node.now_us, NEW_LIFE):
                 return False
             source = self.streams.source(*who)
-            younger = self.node.now_us - latest.age_us > since_us
+            younger = self.node.now_us - latest.age_us > self.streams.expected_us(signature, source)
+            self.streams.hear_of(signature, who, source)
             last = source.highest.setdefault(signature, 0 if younger else latest.sequence)
             places = min(latest.sequence - max(last, source.claimed.get(signature, 0)), rules.GAP_MAX)
             if places > 0 and not self.claimed.take(peer, self.node.now_us, places):
@@ -191,3 +194,8 @@ class Tails:
         if signature not in source.highest:
             return False
         return self.noticing.claim(*who, signature, source, latest.sequence)
+
+
+def began_us(event: Event, tag: Tag) -> int:
+    """When the count of a tag began; where it does not tell, very long ago: then nobody expects all of it."""
+    return event.published_us - 1000 * tag.age_ms if tag.age_ms or tag.sequence == 1 else 0

@@ -45,6 +45,7 @@ def reckon(mail: Any, book: Any, tree: Any, desks: Any, who: Any, event: Any, k:
         return
     expire(mail, desks, who, pattern)
     stream = book.stream_first[source, pattern]
+    desks.counts[col.MISSED_COUNT] += place - 1 - highest
     for missing in range(first_lost(highest, place), place):
         miss(mail, desks, who, book.stream_events[stream + missing - 1], pattern)
     make_haste(mail, desks, who)
@@ -88,7 +89,6 @@ def miss(mail: Any, desks: Any, who: Any, event: Any, pattern: Any) -> None:
     lost[at, 0], lost[at, 1], lost[at, 2] = event, pattern, mail.clock[col.NOW]
     numbers[col.LOST_COUNT] += 1
     desks.known[event, who] |= col.MISSED
-    desks.counts[col.MISSED_COUNT] += 1
 
 
 def drop_first(desks: Any, who: Any) -> None:
