@@ -50,9 +50,8 @@ def town_of(spread: str = "camcast", size: int = 0, **options: object) -> Town:
 class Downs(Watcher):
     """Who was told that whom was gone, and when."""
 
-    def __init__(self, town: Town) -> None:
+    def __init__(self) -> None:
         self.told: list[tuple[float, Peer, Peer]] = []
-        town.world.watch(self)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         if type(given) is PeerDown:
@@ -135,7 +134,7 @@ def test_events_of_two_lives_have_different_names() -> None:
 def test_whoever_was_linked_to_one_that_crashed_is_told_soon_and_nobody_else() -> None:
     town = town_of(size=6)
     town.run(10)
-    downs = Downs(town)
+    town.world.watch(downs := Downs())
     linked = sorted(town.unreachable.known(5))  # type: ignore[union-attr]
     town.crash(5)
     town.run(1.6)
@@ -146,7 +145,7 @@ def test_whoever_was_linked_to_one_that_crashed_is_told_soon_and_nobody_else() -
 def test_a_cut_that_nobody_could_notice_tells_nobody() -> None:
     town = town_of(size=4)
     town.run(10)
-    downs = Downs(town)
+    town.world.watch(downs := Downs())
     town.split([0, 1], [2, 3])
     town.run(10)
     assert downs.told == []
@@ -159,7 +158,7 @@ def test_a_cut_that_nobody_could_notice_tells_nobody() -> None:
 def test_a_town_may_be_one_where_nobody_is_told() -> None:
     town = town_of(size=6, told_of_failures=False)
     town.run(10)
-    downs = Downs(town)
+    town.world.watch(downs := Downs())
     town.crash(5)
     town.run(10)
     assert downs.told == []
@@ -279,7 +278,7 @@ def test_the_same_seed_is_the_same_history() -> None:
         town = town_of(
             size=8, seed=seed, loss=0.1, duplicated=0.1, latency=Latency(median_us=9_000, shape="exponential")
         )
-        downs = Downs(town)
+        town.world.watch(downs := Downs())
         town.run(6)
         town.crash(3)
         town.publish(1, ".d")

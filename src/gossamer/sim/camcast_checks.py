@@ -32,7 +32,6 @@ class Climbing(Watcher):
 
     def __init__(self, world: World, timers: Timers) -> None:
         self.world, self.timers = world, timers
-        world.watch(self)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         node = self.world.machines[peer]

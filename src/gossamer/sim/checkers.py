@@ -27,7 +27,6 @@ class Promises(Watcher):
 
     def __init__(self, world: World) -> None:
         self.world = world
-        world.watch(self)
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         if sender == target:

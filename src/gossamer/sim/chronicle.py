@@ -47,7 +47,6 @@ class Chronicle(Watcher):
         "Who carried an event for others, and said so."
         self.rejects: list[tuple[Peer, Note]] = []
         self.since: dict[Peer, int] = {}
-        world.watch(self)
 
     def publish(self, event: Event, due: Iterable[Peer]) -> None:
         """It is about to be given to its publisher, and these want it."""

@@ -51,7 +51,6 @@ class Timers(Watcher):
         self.world = world
         self.pending: dict[Peer, dict[tuple[type[Timer], Topic | None], int]] = {}
         "How many of each kind, by the community they are about."
-        world.watch(self)
 
     def is_pending(self, peer: Peer, kind: type[Timer], topic: Topic | None) -> bool:
         return self.pending.get(peer, {}).get((kind, topic), 0) > 0

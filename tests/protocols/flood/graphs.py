@@ -20,7 +20,7 @@ from gossamer.protocols.flood.tree import BroadcastTree, flooding
 from gossamer.protocols.recovery.messages import Message as RecoveryMessage
 from gossamer.protocols.recovery.node import recovering
 from gossamer.protocols.recovery.params import Params as RecoveryParams
-from gossamer.sim.checkers import Promises
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
@@ -132,7 +132,7 @@ class Graph:
         self.network = Network(seed, latency or Latency(median_us=20_000, shape="lognormal", spread=0.3))
         self.world = World(self.make, self.network, (), CODEC)
         self.watch = Counts(self.world)
-        Promises(self.world)
+        checked(self.world, self.watch)
         self.sequence = 0
         self.taggers: dict[Peer, Tagger] = {}
         self.published: list[tuple[EventId, Topic]] = []

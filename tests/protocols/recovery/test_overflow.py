@@ -18,6 +18,7 @@ from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.messages import Listed
 from gossamer.protocols.recovery.params import Method, Params
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.world import World
@@ -63,6 +64,7 @@ class Tree:
     def __init__(self, params: Params, patterns_max: int, link: tuple[Peer, Peer] = (PUBLISHER, PUBLISHER)) -> None:
         self.world = World(lambda me: self.make(me, params, patterns_max), Losing(link))
         self.seeing, self.tagger = Seeing(self.world), Tagger()
+        checked(self.world, self.seeing)
         for who in range(9):
             self.world.start(who)
         self.world.give(PUBLISHER, Subscribe("."))
