@@ -4,23 +4,37 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Fired, Given, PeerDown, Received, Send, SetTimer
 from gossamer.core.patterns import Pattern
+from gossamer.core.publications import LookForIdle
 from gossamer.core.stack import Stack
+from gossamer.parts import tree
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.finding import Widen
-from gossamer.protocols.camcast.links import Keep
+from gossamer.protocols.camcast.links import Check, Keep, Links
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.dispatch.node import dispatch_node
+from gossamer.protocols.dispatch.subscriptions import Agree, Repeat
+from gossamer.protocols.hpmcast.levels import GossipStep
+from gossamer.protocols.hpmcast.membership import CompareTurn
 from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
+from gossamer.protocols.interests.layer import Turn
+from gossamer.protocols.recovery.params import Params as Recovery
+from gossamer.protocols.recovery.rounds import Round
+from gossamer.protocols.scamp import layer as scamp
+from gossamer.protocols.scamp.headcount import Count
+from gossamer.protocols.spidercast.beats import Pulse
+from gossamer.protocols.spidercast.layer import Maintain
 from gossamer.protocols.spidercast.node import spidercast_node
+from gossamer.sim import chronicle
 from gossamer.sim.camcast_checks import astray
-from gossamer.sim.checkers import CheckFailed, Promises
+from gossamer.sim.checkers import AT_ONCE, CheckFailed, Promises, in_turn
 from gossamer.sim.designs import flood_node
 from gossamer.sim.network import Latency
 from gossamer.sim.town import Town
@@ -188,6 +202,28 @@ def test_a_town_keeps_nothing_for_each_event_on_each_link() -> None:
     assert len(town.world._heap) < timers + 100
 
 
+def test_a_town_forgets_what_it_is_told_to() -> None:
+    town = town_of("dispatch", size=8)
+    town.run(8)
+    old = [town.publish(1, ".d") for _ in range(5)]
+    town.run(10)
+    assert {*old} <= {*town.chronicle.relays}
+    new = town.publish(1, ".d")
+    town.run(1)
+    town.forget(5)
+    assert [*town.chronicle.fates] == [new]
+    assert {*town.chronicle.relays} <= {new}
+    assert town.missing() == []
+
+
+def test_rejects_are_kept_up_to_a_bound_and_counted_beyond(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chronicle, "REJECTS_MAX", 3)
+    town = town_of(size=2)
+    for _ in range(5):
+        town.world.give(1, Received(0, Unheard()))
+    assert (len(town.chronicle.rejects), town.chronicle.rejected) == (3, 5)
+
+
 # -- checkers ---------------------------------------------------------------------------------------------------
 
 
@@ -201,6 +237,11 @@ class Broken:
         return [self.answer] if type(given) is Received else Stack.step(self.node, given, now_us)
 
 
+class Unheard(Struct, frozen=True, tag="test.unheard"):
+    """Nobody knows what this means."""
+
+
+LIVE = replace(Recovery.live(), store=False)
 STRAY = Event(EventId(99, 0, 1), ".elsewhere")
 OURS = Event(EventId(99, 0, 1), ".d")
 
@@ -237,6 +278,177 @@ def test_a_checker_stops_a_town_at_a_table_that_is_too_large() -> None:
         Promises(town.world).look(1)
 
 
+def busy(town: Town, seconds: int) -> None:
+    """Two publish, one of them wants more and more."""
+    for number in range(seconds):
+        town.publish(0, ".d.g")
+        town.publish(1, ".d.g")
+        town.subscribe(1, f".d.n{number}")
+        town.run(1)
+
+
+def test_whatever_carries_events_says_what_it_keeps_and_by_which_timers_it_lives() -> None:
+    """Else nobody would check: of every layer that hears timers or peers, some say so themselves."""
+    for spread in DESIGNS:
+        town = town_of(spread, size=4)
+        town.run(5)
+        node = town.node(1)
+        assert [bound for layer in node.layers for bound in layer.bounds()], spread
+        alive = [timer for layer in node.layers for topic in (None, *node.interest.mine())
+                 for timer in layer.lives_by(topic)]  # fmt: skip
+        assert alive, spread
+        assert all(town.timers.is_pending(1, timer) for timer in alive), spread
+
+
+@pytest.mark.parametrize(
+    ("spread", "kind", "layer"),
+    [
+        ("camcast", scamp.Patience, "Scamp"),
+        ("camcast", scamp.Renew, "Scamp"),
+        ("camcast", Count, "Headcount"),
+        ("camcast", Check, "Links"),
+        ("spidercast", Turn, "Interests"),
+        ("spidercast", Maintain, "Spidercast"),
+        ("spidercast", Pulse, "Beats"),
+        ("dispatch", Repeat, "Subscriptions"),
+        ("dispatch", Agree, "Subscriptions"),
+        ("dispatch", tree.Tick, "SpanningTree"),
+        ("hpmcast", CompareTurn, "Membership"),
+        ("hpmcast", GossipStep, "Hpmcast"),
+    ],
+)
+def test_a_checker_stops_a_town_at_any_timer_that_is_lost(spread: str, kind: type[Struct], layer: str) -> None:
+    town = town_of(spread, size=6)
+    without(town.node(1), kind)
+    with pytest.raises(CheckFailed, match=f"lost a timer that {layer} lives by: {kind.__name__}"):
+        busy(town, 40)
+
+
+def test_a_checker_stops_a_town_when_nobody_looks_for_idle_topics() -> None:
+    town = town_of(size=2)
+    without(town.node(1), LookForIdle)
+    with pytest.raises(CheckFailed, match="looks no more"):
+        town.publish(1, ".elsewhere")
+
+
+def test_a_checker_stops_a_town_when_recovery_goes_on_no_more() -> None:
+    town = Town(lambda me: camcast_node(me, 1, recovery=LIVE), CATALOGUE["camcast"].spoken)
+    for peer in range(4):
+        town.start(peer, ".d")
+    town.run(8)
+    without(town.node(1), Round)
+    town.lose(0.5)
+    with pytest.raises(CheckFailed, match="lost a timer that Recovery lives by: Round"):
+        busy(town, 40)
+
+
+# -- leaving under traffic --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_who_unsubscribes_while_events_are_on_their_way_breaks_no_promise(seed: int) -> None:
+    town = Town(lambda me: camcast_node(me, seed), CATALOGUE["camcast"].spoken, seed)
+    for peer in range(8):
+        town.start(peer, ".d" if peer % 2 else ".d.g")
+    town.run(8)
+    for number in range(40):
+        peer = 1 + 2 * (number % 4)
+        town.publish(2 * (number % 4), ".d.g")
+        if ".d" in town.interests[peer].subscribed:
+            town.unsubscribe(peer, ".d")
+        else:
+            town.subscribe(peer, ".d")
+        town.publish(0, ".d.g")
+        town.run(0.05 + 0.1 * (number % 7))
+    town.run(10)
+    event = town.publish(0, ".d.g")
+    town.run(1)
+    assert town.missing(event) == []
+
+
+def test_who_unsubscribed_meanwhile_missed_nothing_whatever_it_wants_later() -> None:
+    town = town_of(size=4)
+    town.run(8)
+    town.cut([0], [1])
+    event = town.publish(0, ".d.g")
+    town.cut([2, 3], [1])
+    town.run(1)
+    assert town.missing() == [(1, event)]
+    town.unsubscribe(1, ".d")
+    town.subscribe(1, ".d")
+    assert town.missing() == []
+
+
+def left_one() -> Town:
+    town = town_of()
+    town.start(0, ".d")
+    town.start(1, ".d", ".x")
+    town.run(5)
+    town.unsubscribe(1, ".d")
+    return town
+
+
+def test_what_was_on_its_way_to_who_left_is_nobodys_fault() -> None:
+    town = left_one()
+    town.world.give(1, Received(0, Carry(Carried(OURS))))
+
+
+def test_who_goes_on_sending_to_one_that_left_and_said_so_is_found() -> None:
+    town = left_one()
+    first, second, third = (Send((1,), Carry(Carried(Event(EventId(0, 1, n), ".d")))) for n in range(1, 4))
+    town.world._send(0, first)
+    town.run(0.5)
+    town.world._send(0, second)  # it was answered a moment ago: that may have been on its way
+    town.run(1)
+    town.world._send(0, third)
+    with pytest.raises(CheckFailed, match="unasked"):
+        town.run(1)
+
+
+def test_what_one_never_asked_for_is_not_excused_by_what_it_left() -> None:
+    town = left_one()
+    with pytest.raises(CheckFailed, match="unasked"):
+        town.world.give(1, Received(0, Carry(Carried(STRAY))))
+
+
+# -- links --------------------------------------------------------------------------------------------------------
+
+
+def test_a_checker_looks_at_the_links_of_who_publishes_from_outside() -> None:
+    town = town_of()
+    town.start(0, ".d")
+    town.start(1, ".x")
+    town.run(3)
+    town.publish(1, ".y", join=False)
+    links = town.node(1).links
+    assert isinstance(links, Links)
+    links.frontiers[".y"].search = None  # it looks no more, and nobody is there
+    with pytest.raises(CheckFailed, match=r"no live link upwards from \.y"):
+        town.run(10)
+
+
+def test_who_was_never_asked_whether_it_is_there_is_no_live_link() -> None:
+    town = town_of()
+    town.start(0, ".")
+    town.start(1, ".d")
+    town.run(5)
+    links = town.node(1).links
+    assert isinstance(links, Links)
+    table = links.frontiers[".d"].tables["."]
+    table.confirmed.clear()
+    table.checking = False
+    with pytest.raises(CheckFailed, match="no live link upwards"):
+        town.run(10)
+
+
+def test_of_many_topics_each_has_its_turn_after_every_few_steps() -> None:
+    topics = tuple(f".t{number}" for number in range(50))
+    looked = [{*in_turn(topics, step)} for step in range(60)]
+    assert {*topics} == {topic for some in looked for topic in some}
+    assert max(map(len, looked)) == AT_ONCE
+    assert in_turn(topics[:AT_ONCE], 7) == topics[:AT_ONCE]
+
+
 def without(node: Stack, kind: type[Struct]) -> None:
     """From now on the node sets no timers of this kind."""
     step = node.step
@@ -257,7 +469,7 @@ def test_a_checker_stops_a_town_when_a_community_is_not_looked_after_any_more() 
 def test_a_checker_stops_a_town_when_a_process_without_links_looks_for_none() -> None:
     town = town_of(size=2)
     without(town.node(1), Widen)
-    with pytest.raises(CheckFailed, match="has no timer for it"):
+    with pytest.raises(CheckFailed, match="lost a timer that Links lives by: Widen"):
         town.run(10)
 
 

@@ -143,6 +143,7 @@ class Town:
     def unsubscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
         interest = self.interests[peer]
         interest.unsubscribe(Pattern(topic, where))
+        self.chronicle.excuse(peer)
         self.world.give(peer, Unsubscribe(topic, where))
 
     # -- events -------------------------------------------------------------------------------------------------
@@ -180,6 +181,10 @@ class Town:
     def delivered(self, event_id: EventId) -> list[Peer]:
         """To whom, in the order it came."""
         return [*self.fate(event_id).got]
+
+    def forget(self, older_s: float) -> None:
+        """Events published longer ago than that are judged no more, and take no more room."""
+        self.chronicle.forget(self.world.now_us - round(older_s * SECOND_US))
 
     def missing(self, *events: EventId) -> list[tuple[Peer, EventId]]:
         """Who should have got an event (of these, if any are named) and did not, of those that stayed up and want it

@@ -91,11 +91,11 @@ class World:
         self.give(peer, Leave())
         self.machines.pop(peer, None)
 
-    def give(self, peer: Peer, given: Given) -> None:
-        """Feeds a machine now and performs what it answers. A process that is down hears nothing."""
+    def give(self, peer: Peer, given: Given) -> list[Effect]:
+        """Feeds a machine now and performs what it answers. Says what. A process that is down hears nothing."""
         machine = self.machines.get(peer)
         if machine is None:
-            return
+            return []
         self.steps += 1
         try:
             effects = machine.step(given, self.now_us)
@@ -109,6 +109,7 @@ class World:
                 self._send(peer, effect)
             elif type(effect) is SetTimer:
                 self._push(self.now_us + effect.after_us, peer, self.lives[peer], Fired(effect.timer))
+        return effects
 
     def at(self, when_us: int, action: Action) -> None:
         """Does something at a given time: a fault, a publication."""

@@ -24,7 +24,7 @@ def between() -> Dispatchers:
 
 
 def hear(net: Dispatchers, peer: Peer, message: Struct) -> list[Effect]:
-    return net.node(ME).step(Received(peer, CODEC.decode(CODEC.encode(message))), net.world.now_us)
+    return net.world.give(ME, Received(peer, CODEC.decode(CODEC.encode(message))))
 
 
 def rejects(effects: list[Effect]) -> list[str | None]:

@@ -4,13 +4,14 @@ A stream is what one incarnation of a publisher counts by one pattern. What its 
 it is hearsay, and moves nothing but the losses asked for.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
+from gossamer.core.layer import Bound
 from gossamer.core.machine import Missing
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
@@ -64,6 +65,11 @@ class Streams:
         self.lost = LostBuffer(LOST_MAX)
         self.gaps: list[Gap] = []
         self.interest_changed(node.interest.whole())
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "publishers", len(self.sources), SOURCES_MAX
+        yield "losses", len(self.lost), LOST_MAX
+        yield "gaps", len(self.gaps), GAPS_MAX + 1
 
     def interest_changed(self, change: Change) -> None:
         for pattern in change.unfollowed:
