@@ -393,6 +393,14 @@ def test_what_was_on_its_way_to_who_left_is_nobodys_fault() -> None:
     town.world.give(1, Received(0, Carry(Carried(OURS))))
 
 
+def test_who_comes_back_to_less_than_it_was_in_may_be_taken_for_a_member_still() -> None:
+    town = left_one()
+    town.publish(0, ".p")  # for this it joined
+    town.crash(0)
+    town.restart(0)
+    town.world.give(0, Received(1, Carry(Carried(Event(EventId(99, 0, 2), ".p")))))
+
+
 def test_who_goes_on_sending_to_one_that_left_and_said_so_is_found() -> None:
     town = left_one()
     first, second, third = (Send((1,), Carry(Carried(Event(EventId(0, 1, n), ".d")))) for n in range(1, 4))

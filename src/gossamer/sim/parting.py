@@ -15,7 +15,7 @@ TOLD_US = SECOND_US
 
 
 class Parting:
-    """Of every process, the communities it left in this life."""
+    """Of every process, the communities it left, or did not come back to."""
 
     def __init__(self, world: World) -> None:
         self.world = world
@@ -29,14 +29,11 @@ class Parting:
         if not isinstance(node, Stack) or node.spread.relays:
             return
         mine, before = node.interest.mine(), self.mine.get(peer, ())
-        if type(given) is Started:
-            self.left.pop(peer, None)
-            self.vain.pop(peer, None)
-        elif mine is not before:
+        if mine is not before or type(given) is Started:
             if gone := [topic for topic in before if topic not in mine]:
                 self.left.setdefault(peer, {}).update(dict.fromkeys(gone))
             self.vain.pop(peer, None)
-        self.mine[peer] = mine
+            self.mine[peer] = mine
 
     def sent(self, sender: Peer, target: Peer, topic: Topic) -> None:
         """An event goes out: in vain, if its target is concerned with it no more."""
