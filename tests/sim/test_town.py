@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Fired, Given, PeerDown, Received, Send, SetTimer
+from gossamer.core.machine import Deliver, Effect, Fired, Given, PeerDown, Received, Send, SetTimer, Subscribe
 from gossamer.core.patterns import Pattern
 from gossamer.core.publications import LookForIdle
 from gossamer.core.stack import Stack
 from gossamer.parts import tree
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.finding import Widen
+from gossamer.protocols.camcast.frontier import Frontier
 from gossamer.protocols.camcast.links import Check, Keep, Links
 from gossamer.protocols.camcast.messages import Carry
 from gossamer.protocols.camcast.node import camcast_node
@@ -29,11 +30,12 @@ from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.protocols.recovery.rounds import Round
 from gossamer.protocols.scamp import layer as scamp
 from gossamer.protocols.scamp.headcount import Count
+from gossamer.protocols.search.layer import AskOn
 from gossamer.protocols.spidercast.beats import Pulse
 from gossamer.protocols.spidercast.layer import Maintain
 from gossamer.protocols.spidercast.node import spidercast_node
 from gossamer.sim import chronicle
-from gossamer.sim.camcast_checks import astray
+from gossamer.sim.camcast_checks import Climbing, astray, touched
 from gossamer.sim.checkers import AT_ONCE, CheckFailed, Promises, in_turn
 from gossamer.sim.designs import flood_node
 from gossamer.sim.network import Latency
@@ -322,6 +324,45 @@ def test_a_checker_stops_a_town_at_any_timer_that_is_lost(spread: str, kind: typ
     without(town.node(1), kind)
     with pytest.raises(CheckFailed, match=f"lost a timer that {layer} lives by: {kind.__name__}"):
         busy(town, 40)
+
+
+def test_a_checker_stops_a_town_when_what_waits_to_be_asked_for_is_forgotten() -> None:
+    town = town_of(size=2)
+    without(town.node(1), AskOn)
+    with pytest.raises(CheckFailed, match="lost a timer that Search lives by"):
+        [town.subscribe(1, f".many.t{number}") for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    ("what", "overfill"),
+    [
+        ("nonces", lambda links, node: links.finding.nonces.update(dict.fromkeys(range(99), (".d", ".")))),
+        ("outlets", lambda links, node: node.outside.outlets.update(dict.fromkeys(map(str, range(101))))),
+        ("links from .d", lambda links, node: links.finding.table(".d", ".").entries.extend(range(100, 200))),
+        ("frontiers", lambda links, node: links.frontiers.update({"a": Frontier((), node.hierarchy)})),
+    ],
+)
+def test_a_checker_stops_a_town_at_links_that_are_too_many(
+    what: str, overfill: Callable[[Links, Stack], object]
+) -> None:
+    town = town_of(size=2)
+    town.run(3)
+    node = town.node(1)
+    assert isinstance(node.links, Links)
+    Climbing.look(1, node, node.links)
+    overfill(node.links, node)
+    with pytest.raises(CheckFailed, match=what):
+        Climbing.look(1, node, node.links)
+
+
+def test_a_step_has_few_of_very_many_frontiers_looked_at() -> None:
+    town = town_of()
+    town.start(0, *(f".t{number}" for number in range(100)))
+    links = town.node(0).links
+    assert isinstance(links, Links)
+    looked = [*touched(links, Subscribe(".t77"), 3)]
+    assert ".t77" in looked
+    assert len(looked) <= AT_ONCE + 2
 
 
 def test_a_checker_stops_a_town_when_nobody_looks_for_idle_topics() -> None:

@@ -77,9 +77,8 @@ class Chronicle(Watcher):
 
     def forget(self, before_us: int) -> None:
         """What was published before then is judged no more: a town that lives long need not remember it."""
-        for event_id in [each for each, fate in self.fates.items() if fate.published_us < before_us]:
-            del self.fates[event_id]
-            self.relays.pop(event_id, None)
+        self.fates = {event_id: fate for event_id, fate in self.fates.items() if fate.published_us >= before_us}
+        self.relays = {event_id: peers for event_id, peers in self.relays.items() if event_id in self.fates}
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
@@ -113,8 +112,7 @@ class Chronicle(Watcher):
 
     def _notes(self, peer: Peer, note: Note) -> None:
         if note.kind == "relay" and note.event is not None:
-            if note.event in self.fates:
-                self.relays.setdefault(note.event, []).append(peer)
+            self.relays.setdefault(note.event, []).append(peer)
         elif note.kind == "reject":
             self.rejected += 1
             if len(self.rejects) < REJECTS_MAX:
