@@ -82,7 +82,7 @@ class Subscriptions(Layer):
     def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
         if topic is not None:
             return
-        if self.tellings:
+        if self.agreeing:
             yield Agree()
         for peer, times in self.gone.items():
             yield Fade(peer, times)
