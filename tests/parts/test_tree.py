@@ -273,7 +273,7 @@ def ring(size: int, chords: Sequence[tuple[int, int]]) -> dict[Peer, list[Peer]]
 
 def grown(near: dict[Peer, list[Peer]], seed: int, loss: float) -> tuple[World, NoCircle]:
     world = world_of(lambda me: planted(me, near[me], seed), CODEC, seed, loss)
-    watch = NoCircle(world)
+    world.watch(watch := NoCircle(world))
     for peer in near:
         world.start(peer)
     return world, watch

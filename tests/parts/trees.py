@@ -14,6 +14,7 @@ from gossamer.parts import tree as part
 from gossamer.parts.seen import Seen
 from gossamer.parts.standing import Stand
 from gossamer.parts.tree import Pace, SpanningTree
+from gossamer.sim.checked import checked
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import Watcher, World
 from gossamer.wire.codec import Codec
@@ -100,7 +101,6 @@ class NoCircle(Watcher):
         self.changes = 0
         self.parents: dict[Peer, Peer | None] = {}
         self.sent_kinds: dict[str, int] = {}
-        world.watch(self)
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
         name = type(message).__name__
@@ -146,7 +146,7 @@ def is_tree(links: Mapping[Peer, Sequence[Peer]]) -> bool:
 def world_of(make: Callable[[Peer], Stack], codec: Codec, seed: int = 1, loss: float = 0.0) -> World:
     losing = Independent(lambda sender, target: 1 - loss) if loss else None
     delay = Latency(median_us=20_000, shape="lognormal", spread=0.3)
-    return World(make, Network(seed, delay, losing), [], codec)
+    return checked(World(make, Network(seed, delay, losing), [], codec))
 
 
 def seconds_to_rest(world: World, at_most: float, topic: Topic = TOPIC, step: float = 0.25) -> float:

@@ -80,7 +80,7 @@ class One:
         return self.take(Fired(timer.timer))
 
     def found(self, topic: Topic, *peers: Peer) -> None:
-        """The search names these, and they say that they are there."""
+        """The search names these, they say that they are there, and count as our own from then on."""
         self.node.tell(lambda layer: layer.contacts_found(topic, peers))
         self.timers += [effect for effect in self.node.out.take() if type(effect) is SetTimer]
         for frontier in [*self.links.frontiers.values()]:
@@ -89,6 +89,8 @@ class One:
                     for peer in [*table.entries]:
                         self.hear(peer, Alive(table.nonce, table.topic))
                     self.fire(Check)
+                table.exchanges = 0
+                table.asked.clear()
 
     def table(self, above: Topic = ".a.b") -> Table:
         return self.links.frontiers[self.topic].tables[above]

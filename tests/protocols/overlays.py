@@ -1,7 +1,6 @@
 """Overlay nodes for tests: one that is told everything by hand, and a village that lives in virtual time."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -10,7 +9,6 @@ from composing import use
 from gossamer.core.ids import Peer
 from gossamer.core.layer import Layer
 from gossamer.core.machine import (
-    SECOND_US,
     Effect,
     Fired,
     Given,
@@ -19,7 +17,6 @@ from gossamer.core.machine import (
     SetTimer,
     StartPublishing,
     Subscribe,
-    Unsubscribe,
 )
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
@@ -31,8 +28,8 @@ from gossamer.protocols.spidercast.layer import Maintain, Spidercast
 from gossamer.protocols.spidercast.messages import Connect, ConnectOk, Standing
 from gossamer.protocols.spidercast.params import Params
 from gossamer.protocols.spidercast.task import Task
-from gossamer.sim.network import Independent, Latency, Network
-from gossamer.sim.world import World
+from gossamer.sim.network import Latency
+from gossamer.sim.town import Town
 from gossamer.wire.codec import Codec
 
 PLAIN = Hierarchy()
@@ -168,8 +165,8 @@ class Perfect:
         return None if home == self.me else home
 
 
-class Village:
-    """Overlay nodes in a simulated world."""
+class Village(Town):
+    """A town of overlay nodes that spread nothing. Who is gone, they are not told."""
 
     def __init__(
         self,
@@ -186,40 +183,36 @@ class Village:
         self.known: dict[Peer, Wants] = {}
         self.changes = 0
         self.overlays: dict[Peer, Spidercast] = {}
-        lossy = Independent(lambda sender, target: 1.0 - loss) if loss else None
-        network = Network(seed, Latency(median_us=5_000), *([lossy] if lossy else []))
-        self.world = World(partial(self.make, seed), network, [], CODEC)
+        spoken, near = CATALOGUE["spidercast"].messages, Latency(median_us=5_000)
+        super().__init__(self.make, spoken, seed, latency=near, loss=loss, told_of_failures=False)
         for peer, mine in topics.items():
-            self.start(peer, *mine)
+            self.come(peer, *mine)
 
-    def make(self, seed: int, peer: Peer) -> Stack:
-        node = Stack(peer, seed, self.hierarchy, Seen())
+    def make(self, peer: Peer) -> Stack:
+        node = Stack(peer, self.seed, self.hierarchy, Seen())
         self.overlays[peer] = Spidercast(node, self.view(peer, self), self.params)
         return use(node, self.overlays[peer], members=self.overlays[peer])
 
-    def start(self, peer: Peer, *topics: Topic) -> None:
-        self.world.start(peer)
+    def come(self, peer: Peer, *topics: Topic) -> None:
+        self.start(peer, contacts=())
         self.change(peer, add=topics)
 
     def change(
         self, peer: Peer, add: Iterable[Topic] = (), remove: Iterable[Topic] = (), publish: Iterable[Topic] = ()
     ) -> None:
         for topic in add:
-            self.world.give(peer, Subscribe(topic))
+            self.subscribe(peer, topic)
         for topic in remove:
-            self.world.give(peer, Unsubscribe(topic))
+            self.unsubscribe(peer, topic)
         for topic in publish:
             self.world.give(peer, StartPublishing(topic))
         self.known[peer] = self.overlays[peer].links.wants
         self.changes += 1
 
     def kill(self, peer: Peer) -> None:
-        self.world.crash(peer)
+        self.crash(peer)
         del self.known[peer], self.overlays[peer]
         self.changes += 1
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.now_us + round(seconds * SECOND_US))
 
     def links(self, task: int) -> dict[Peer, list[Peer]]:
         return {peer: [*overlay.links.tasks[task].neighbours] for peer, overlay in self.overlays.items()}

@@ -1,6 +1,10 @@
 """Worlds of nodes that find each other, watched from outside."""
 
+from collections.abc import Sequence
+from statistics import fmean
+
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
@@ -129,11 +133,31 @@ def test_the_load_from_below_is_told_by_how_much_the_busiest_exceeds_an_even_par
     assert town.load_spread() == [6 * len(first) / 8, None, None]
 
 
+def spread_above(rotation: float, above: int, below: int, count: int, every_s: float, seeds: Sequence[int]) -> float:
+    """How much more than its part the busiest process above got, on average."""
+    params = replace(Params.live(), rotation=rotation)
+    top = Community(".", 0, above, (), params, 1.0, 1.0)
+    setting = Setting((top, Community(".d", above, below, (0,), params, 1.0, 1.0)))
+    found = []
+    for seed in seeds:
+        town = CommunitiesTown(setting, Conditions(every_s=every_s), seed)
+        town.play([Publication(1, sequence) for sequence in range(count)])
+        found.append(town.load_spread()[0])
+    return fmean(each for each in found if each is not None)
+
+
+ROTATION = Params.live().rotation
+
+
 def test_processes_above_share_what_comes_from_below() -> None:
-    """Links are drawn by chance and exchanged now and then: nobody gets far more than its part."""
-    town = CommunitiesTown(three_levels(), Conditions(), seed=3)
-    town.play(events(20))
-    top, middle, bottom = town.load_spread()
-    assert bottom is None
-    assert 1.0 <= (top or 0.0) <= 3.0
-    assert 1.0 <= (middle or 0.0) <= 3.0
+    """Few have few links between them: only exchanging them now and then evens that out."""
+    stuck, rotating = (spread_above(each, 16, 4, 25, 4.0, (1, 3)) for each in (0.0, 10 * ROTATION))
+    assert stuck > 2
+    assert rotating < 0.75 * stuck
+
+
+def test_processes_above_share_what_comes_from_a_larger_community(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever joins copies the links of others: all would link to the first few, were they not exchanged."""
+    shared = spread_above(ROTATION, 12, 40, 15, 1.0, (1,))
+    monkeypatch.setattr("gossamer.protocols.camcast.links.EXCHANGES", 0)
+    assert shared < 2.2 < 0.8 * spread_above(ROTATION, 12, 40, 15, 1.0, (1,))

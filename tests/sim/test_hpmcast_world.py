@@ -7,11 +7,13 @@ import pytest
 
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
+from gossamer.core.machine import Effect, Given, SetTimer
 from gossamer.fast.hpmcast import run as kernel
 from gossamer.protocols.hpmcast.experiment.setting import HierarchySetting
 from gossamer.protocols.hpmcast.messages import Ping
 from gossamer.protocols.hpmcast.params import Params
 from gossamer.protocols.hpmcast.upkeep import Upkeep
+from gossamer.sim.checkers import CheckFailed
 from gossamer.sim.conditions import Churn
 from gossamer.sim.hpmcast_changes import hpmcast_of
 from gossamer.sim.hpmcast_conditions import LivingConditions, LivingSetting
@@ -34,7 +36,7 @@ def setting(
 
 def lived(seed: int = 1, **said: Any) -> LivingHierarchy:
     living = LivingHierarchy(setting(**said), seed)
-    living.run()
+    living.play()
     return living
 
 
@@ -149,10 +151,10 @@ class Crashes(Watcher):
 def test_of_those_that_come_and_go_who_stayed_up_for_as_long_as_an_event_may_take_counts() -> None:
     living = LivingHierarchy(setting(events=24, churn=Churn(up_s=8.0, down_s=3.0), seconds=12.0), 1)
     living.world.watch(crashes := Crashes())
-    living.run()
+    living.play()
     assert len(crashes.at_us) > 10
     for fate in living.ledger.fates.values():
-        began, ended = fate.published_us, fate.published_us + 4_000_000
+        began, ended = fate.told.published_us, fate.told.published_us + 4_000_000
         went = {peer for peer, at_us in crashes.at_us if began < at_us <= ended}
         assert [*fate.stayed] == [peer for peer in fate.up if peer not in went]
 
@@ -168,6 +170,23 @@ def test_living_participants_deliver_as_many_as_the_rounds_of_the_kernel(interes
     world = {"events": max(30, topics), "topics": topics, "seconds": 8.0, "settle_s": 5.0}
     found = [measured(setting((4, 4, 4), Params(), interest=interest, **world), seed)["delivery"] for seed in (1, 2)]
     assert fmean(found) == pytest.approx(rounds, abs=0.03 if topics < 60 else 0.01)
+
+
+# That it is true
+
+
+def test_a_broken_promise_stops_a_run() -> None:
+    """It is a town: what every other town watches is watched here too."""
+    living = lived(seconds=1.0)
+    node = living.node(0)
+    step = node.step
+
+    def forgetful(given: Given, now_us: int) -> list[Effect]:
+        return [each for each in step(given, now_us) if type(each) is not SetTimer]
+
+    node.step = forgetful  # type: ignore[method-assign]
+    with pytest.raises(CheckFailed, match="lost a timer that Membership lives by"):
+        living.run(60)
 
 
 # What is refused

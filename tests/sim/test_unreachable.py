@@ -41,6 +41,7 @@ class Stage:
     def __init__(self) -> None:
         self.world = World(lambda me: Speaker(), Network(1, Latency(median_us=10_000)))  # type: ignore[arg-type,return-value]
         self.unreachable = Unreachable(self.world, 1)
+        self.world.watch(self.unreachable)
         for peer in (1, 2, 3):
             self.world.start(peer)
 

@@ -1,6 +1,6 @@
 """A layer: one protocol's part of a node, and the moments it may be told of."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from gossamer.core.stack import Stack
 
 Handler: TypeAlias = Callable[..., None]
+Bound: TypeAlias = tuple[str, int, int]
+"What is kept: the word for it, how many there are, and how many at most."
 
 
 class Layer:
@@ -112,6 +114,15 @@ class Layer:
     def gauges(self) -> Mapping[str, int]:
         """Numbers of this layer that are worth watching."""
         return {}
+
+    def bounds(self) -> Iterable[Bound]:
+        """Everything this layer keeps that others could make grow."""
+        return ()
+
+    def lives_by(self, topic: Topic | None) -> Iterable[Struct]:
+        """Timers that must be under way now, or something would never be done again: those about this topic, or about
+        none in particular."""
+        return ()
 
     def wanted_topics(self, packed: bytes) -> Sequence[Topic]:
         """Those of the topics known here that a peer's packed wants name."""

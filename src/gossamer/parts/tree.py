@@ -13,19 +13,19 @@ A node that starts again has another life, and whoever hung on its former one ha
 At rest all nodes share one root and all parents are alive: n - 1 links, no circle, hence one tree.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import TREE, chance, draw, fold, upper_pick
 from gossamer.core.ids import Count, Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.messages import OfMember, Said
 from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
-from gossamer.parts.standing import Rank, Stand
+from gossamer.parts.standing import OTHERS_MAX, Rank, Stand
 
 ANSWERS_PER_S, ANSWERS_BURST = 20, 40
 "Questions of one peer that are answered."
@@ -105,6 +105,16 @@ class SpanningTree(Layer):
         """Whether this node has found its place."""
         stand = self.stands.get(topic)
         return stand is not None and stand.ready
+
+    def bounds(self) -> Iterator[Bound]:
+        for topic, stand in self.stands.items():
+            yield f"peers of the tree of {topic}", len(stand.others), OTHERS_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is not None and (stand := self.stands.get(topic)) is not None:
+            yield Tick(topic, stand.life)
+            if stand.lags:
+                yield Patience(topic, stand.life, stand.doubt)
 
     # -- life ---------------------------------------------------------------------------------------------------
 

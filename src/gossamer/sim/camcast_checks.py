@@ -1,18 +1,19 @@
 """What must be true of CAMCAST's links, seen from outside: no process ever stops looking for a way up, and once a town
 has settled every way up leads to the nearest populated topics."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Effect, Given, Leave, Received
+from gossamer.core.layer import Layer
+from gossamer.core.machine import Effect, Fired, Given, Leave, Received
 from gossamer.core.messages import Carrier
 from gossamer.core.stack import Stack
-from gossamer.core.topics import ROOT, Topic
-from gossamer.protocols.camcast.finding import Widen
+from gossamer.core.topics import Topic
+from gossamer.protocols.camcast.frontier import Frontier
 from gossamer.protocols.camcast.links import Links
-from gossamer.sim.checkers import LOOK_EVERY, CheckFailed
+from gossamer.sim.checkers import AT_ONCE, LOOK_EVERY, CheckFailed, in_turn
 from gossamer.sim.timers import Timers
 from gossamer.sim.world import Watcher, World
 
@@ -21,18 +22,13 @@ def links_of(node: Stack) -> Links | None:
     return node.links if isinstance(node.links, Links) else None
 
 
-def has_link(links: Links, topic: Topic) -> bool:
-    """Whether `leads` says anything; asked after every step, this must be cheap."""
-    return any(table.entries for table in links.frontiers[topic].tables.values())
-
-
 class Climbing(Watcher):
-    """After every step: a process without a live link upwards has a search under way, and a search has a timer. Now and
-    then: no table of links holds too many, one twice, or its owner."""
+    """After every step: a process without a live link upwards, from a community it is in or hands events to, has a
+    search under way, and whatever is under way has its timer. Now and then: nobody links to itself, or twice. A node
+    with many topics has those looked at that the step was about, and some others."""
 
     def __init__(self, world: World, timers: Timers) -> None:
         self.world, self.timers = world, timers
-        world.watch(self)
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
         node = self.world.machines[peer]
@@ -43,20 +39,49 @@ class Climbing(Watcher):
         links = links_of(node)
         if links is None:
             return
-        for topic in node.interest.mine():
-            searching = links.searching(topic)
-            if searching and not self.timers.is_pending(peer, Widen, topic):
-                raise CheckFailed(f"process {peer} looks for a way up from {topic}, and has no timer for it")
-            if topic != ROOT and not searching and not has_link(links, topic):
-                raise CheckFailed(f"process {peer} has no live link upwards from {topic}, and looks for none")
-            if self.world.steps % LOOK_EVERY == 0:
-                self._look(peer, topic, links.leads(topic), links.settings.of(topic).links)
+        self._timers(peer, links.probing, None)
+        for topic in touched(links, given, self.world.steps):
+            self._check(peer, links, topic)
+        if self.world.steps % LOOK_EVERY == 0:
+            self.look(peer, links)
+
+    def _check(self, peer: Peer, links: Links, topic: Topic) -> None:
+        frontier = links.frontiers[topic]
+        self._timers(peer, links, topic)
+        self._timers(peer, links.finding, topic)
+        if frontier.above and frontier.search is None and not is_linked(frontier):
+            raise CheckFailed(f"process {peer} has no live link upwards from {topic}, and looks for none")
+
+    def _timers(self, peer: Peer, layer: Layer, topic: Topic | None) -> None:
+        for timer in layer.lives_by(topic):
+            if not self.timers.is_pending(peer, timer):
+                raise CheckFailed(f"process {peer} lost a timer that {type(layer).__name__} lives by: {timer}")
 
     @staticmethod
-    def _look(peer: Peer, topic: Topic, found: Mapping[Topic, Sequence[Peer]], most: int) -> None:
-        for above, table in found.items():
-            if len(table) > most or peer in table or len(table) != len(set(table)):
-                raise CheckFailed(f"the links of {peer} from {topic} to {above} are out of bounds: {table}")
+    def look(peer: Peer, links: Links) -> None:
+        for above, table in links.finding.tables.items():
+            if peer in table.entries or len(table.entries) != len({*table.entries}):
+                raise CheckFailed(f"the links of {peer} to {above} are out of bounds: {table.entries}")
+
+
+def touched(links: Links, given: Given, steps: int) -> Iterable[Topic]:
+    """The communities a step may have changed the links of, as far as that can be told cheaply."""
+    frontiers = links.frontiers
+    if len(frontiers) <= AT_ONCE:
+        return frontiers
+    about = given.timer if type(given) is Fired else given.message if type(given) is Received else given
+    named = [getattr(about, field, None) for field in ("topic", "below")]
+    return {topic: None for topic in (*named, *in_turn((*frontiers,), steps)) if topic in frontiers}
+
+
+def is_linked(frontier: Frontier) -> bool:
+    """Whether a link is proven, or somebody was asked whether it is one; asked after every step, this must be cheap."""
+    for table in frontier.tables.values():
+        if table.confirmed:
+            return True
+        if table.checking and table.unanswered.asks:
+            return True
+    return False
 
 
 class Astray(Struct, frozen=True):

@@ -11,6 +11,9 @@ from gossamer.core.messages import Carrier
 from gossamer.sim.checkers import CheckFailed
 from gossamer.sim.world import Watcher, World
 
+REJECTS_MAX = 10_000
+"Rejects that are kept whole."
+
 
 class Got(Struct, frozen=True, gc=False):
     """A delivery."""
@@ -46,13 +49,20 @@ class Chronicle(Watcher):
         self.relays: dict[EventId, list[Peer]] = {}
         "Who carried an event for others, and said so."
         self.rejects: list[tuple[Peer, Note]] = []
+        "The first ones; the others are counted."
+        self.rejected = 0
         self.since: dict[Peer, int] = {}
-        world.watch(self)
 
     def publish(self, event: Event, due: Iterable[Peer]) -> None:
         """It is about to be given to its publisher, and these want it."""
         lives = self.world.lives
         self.fates[event.id] = Fate(event, {peer: lives[peer] for peer in due}, self.world.now_us)
+
+    def excuse(self, peer: Peer) -> None:
+        """A process reads something no more: what it did not get of that, it does not miss, whatever it reads later."""
+        for fate in self.fates.values():
+            if peer in fate.due and peer not in fate.got and not self.reads(peer, fate.event):
+                del fate.due[peer]
 
     def missing(self) -> list[tuple[Peer, EventId]]:
         """Who should have got an event and did not, of those that stayed up and want it still. What died with its
@@ -64,6 +74,11 @@ class Chronicle(Watcher):
             for peer, life in fate.due.items()
             if peer not in fate.got and self.world.is_alive(peer, life) and self.reads(peer, fate.event)
         ]
+
+    def forget(self, before_us: int) -> None:
+        """What was published before then is judged no more: a town that lives long need not remember it."""
+        self.fates = {event_id: fate for event_id, fate in self.fates.items() if fate.published_us >= before_us}
+        self.relays = {event_id: peers for event_id, peers in self.relays.items() if event_id in self.fates}
 
     # -- what is seen -------------------------------------------------------------------------------------------
 
@@ -99,4 +114,6 @@ class Chronicle(Watcher):
         if note.kind == "relay" and note.event is not None:
             self.relays.setdefault(note.event, []).append(peer)
         elif note.kind == "reject":
-            self.rejects.append((peer, note))
+            self.rejected += 1
+            if len(self.rejects) < REJECTS_MAX:
+                self.rejects.append((peer, note))

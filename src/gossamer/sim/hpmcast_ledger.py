@@ -1,26 +1,25 @@
 """What living participants of a hierarchy send, whom they suspect and what is delivered, counted from outside."""
 
-from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Effect, Fired, Given, Message, Received
+from gossamer.core.machine import Effect, Fired, Given, Message, Received
 from gossamer.protocols.hpmcast.membership import CompareTurn
 from gossamer.protocols.hpmcast.messages import LevelGossip, Ping
+from gossamer.sim.chronicle import Fate
 from gossamer.sim.hpmcast_changes import hpmcast_of
 from gossamer.sim.hpmcast_residents import Distances
 from gossamer.sim.world import Watcher, World
 
 
 class EventFate:
-    """What became of an event."""
+    """What became of an event, also where nobody wanted it."""
 
-    def __init__(self, event: Event, up: dict[Peer, int], now_us: int) -> None:
-        self.event, self.published_us = event, now_us
+    def __init__(self, told: Fate, up: dict[Peer, int]) -> None:
+        self.told = told
+        "To whom it was delivered."
         self.up = up
         "Who was up when it was published, its publisher apart, and in which of its lives."
         self.came: dict[Peer, None] = {}
         "To whom a copy came."
-        self.delivered_us: dict[Peer, int] = {}
-        "To whom it was delivered, and when."
         self.stayed: dict[Peer, bool] = {}
         "Who of them was up throughout, as long as an event may take, and whether it had got a copy by then."
 
@@ -55,9 +54,6 @@ class HierarchyLedger(Watcher):
         elif self.open and type(given) is Fired and type(given.timer) is CompareTurn:
             lost = hpmcast_of(self.world, peer).members.watch.lost
             self.mistaken += sum(at_us == now_us and each in self.world.up for each, (_, at_us) in lost.items())
-        for effect in effects:
-            if type(effect) is Deliver and (told := self.fates.get(effect.event.id)) is not None:
-                told.delivered_us.setdefault(peer, now_us)
 
     def close(self, event: EventId) -> None:
         """The time an event may take is over."""

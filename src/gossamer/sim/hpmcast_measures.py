@@ -20,7 +20,7 @@ def run(setting: LivingSetting, seeds: Sequence[int]) -> list[dict[str, float]]:
 
 def measured(setting: LivingSetting, seed: int) -> dict[str, float]:
     living = LivingHierarchy(setting, seed)
-    living.run()
+    living.play()
     return {
         **dict(_events(living)),
         **dict(_arrivals(living)),
@@ -36,7 +36,7 @@ def _events(living: LivingHierarchy) -> Iterator[tuple[str, float]]:
     if not fates:
         return
     wanted, unwanted = ([got for fate in fates for got in _reached(living, fate, wants)] for wants in (True, False))
-    took = [max(fate.delivered_us.values()) - fate.published_us for fate in fates if fate.delivered_us]
+    took = [max(got.after_us for got in fate.told.got.values()) for fate in fates if fate.told.got]
     yield "delivery", fmean(wanted) if wanted else 1.0
     yield "spurious", fmean(unwanted) if unwanted else 0.0
     yield "messages", ledger.copies / len(fates)
@@ -44,14 +44,15 @@ def _events(living: LivingHierarchy) -> Iterator[tuple[str, float]]:
         yield "latency_ms", fmean(took) / 1000
     if ledger.copies:
         yield "way_ms", ledger.way_us / ledger.copies / 1000
-    joint = [living.residents.joint_interest(fate.event.topic, [*fate.up, fate.event.id.publisher]) for fate in fates]
+    published = [(fate.told.event, fate.up) for fate in fates]
+    joint = [living.residents.joint_interest(event.topic, [*up, event.id.publisher]) for event, up in published]
     for level, shares in enumerate(zip(*joint, strict=True), start=1):
         yield f"interest_level_{level}", fmean(shares)
 
 
 def _reached(living: LivingHierarchy, fate: EventFate, wanting: bool) -> list[bool]:
     """Who of those that want an event, or of those that do not, got it."""
-    wants, topic = living.residents.wants, fate.event.topic
+    wants, topic = living.residents.wants, fate.told.event.topic
     return [got for peer, got in fate.stayed.items() if (topic in wants[peer]) == wanting]
 
 

@@ -33,7 +33,8 @@ NEAR = Latency(median_us=20_000, shape="lognormal", spread=0.3)
 
 class Town:
     """`make` builds a process's machine, also when it comes back; `messages` are what such machines say to each other
-    (None: nothing goes through bytes). `told_of_failures`: processes hear `PeerDown` as live ones do."""
+    (None: nothing goes through bytes). `told_of_failures`: processes hear `PeerDown` as live ones do. A `network` of
+    one's own has its own latency and losses."""
 
     def __init__(
         self,
@@ -45,10 +46,10 @@ class Town:
         loss: Loss | float = 0.0,
         duplicated: float = 0.0,
         told_of_failures: bool = True,
+        network: Network | None = None,
     ) -> None:
         self.seed = seed
-        self.network = Network(seed, latency, None, duplicated)
-        self.lose(loss)
+        self.network = network or Network(seed, latency, losses(loss), duplicated)
         self.world = World(make, self.network, (), None if messages is None else Codec(messages))
         self.interests: dict[Peer, Interest] = {}
         "What each process asked for, whatever its machine thinks: it asks for the same when it comes back."
@@ -57,8 +58,9 @@ class Town:
         self.unreachable = Unreachable(self.world, seed) if told_of_failures else None
         self.chronicle = Chronicle(self.world, self.reads)
         self.timers = Timers(self.world)
-        Promises(self.world)
-        Climbing(self.world, self.timers)
+        if self.unreachable is not None:
+            self.world.watch(self.unreachable)
+        self.world.watch(self.chronicle, self.timers, Promises(self.world), Climbing(self.world, self.timers))
 
     # -- who is there -------------------------------------------------------------------------------------------
 
@@ -141,6 +143,7 @@ class Town:
     def unsubscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
         interest = self.interests[peer]
         interest.unsubscribe(Pattern(topic, where))
+        self.chronicle.excuse(peer)
         self.world.give(peer, Unsubscribe(topic, where))
 
     # -- events -------------------------------------------------------------------------------------------------
@@ -179,6 +182,10 @@ class Town:
         """To whom, in the order it came."""
         return [*self.fate(event_id).got]
 
+    def forget(self, older_s: float) -> None:
+        """Events published longer ago than that are judged no more, and take no more room."""
+        self.chronicle.forget(self.world.now_us - round(older_s * SECOND_US))
+
     def missing(self, *events: EventId) -> list[tuple[Peer, EventId]]:
         """Who should have got an event (of these, if any are named) and did not, of those that stayed up and want it
         still."""
@@ -188,10 +195,7 @@ class Town:
 
     def lose(self, loss: Loss | float) -> None:
         """From now on messages are lost, independently with this chance or as a model says."""
-        if isinstance(loss, int | float):
-            self.network.loss = Independent(lambda sender, target: 1 - loss) if loss else None
-        else:
-            self.network.loss = loss
+        self.network.loss = losses(loss)
 
     def split(self, *islands: Sequence[Peer], noticed: bool = False) -> None:
         """The network falls apart. `noticed`: connections break, and everybody gives up whom it cannot reach."""
@@ -227,3 +231,10 @@ class Town:
             passed += step
             self.run(step)
         return passed
+
+
+def losses(loss: Loss | float) -> Loss | None:
+    """A model, or one that loses independently with this chance."""
+    if not isinstance(loss, int | float):
+        return loss
+    return Independent(lambda sender, target: 1 - loss) if loss else None

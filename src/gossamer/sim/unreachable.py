@@ -35,7 +35,6 @@ class Unreachable(Watcher):
         self.calling: dict[tuple[Peer, Peer], None] = {}
         self.calls = 0
         self.key = fold(seed, CALL)
-        world.watch(self)
 
     def known(self, peer: Peer) -> Sequence[Peer]:
         """Whom a process met, the last ones last."""

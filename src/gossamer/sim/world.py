@@ -45,8 +45,7 @@ class World:
         self._on_lost: list[Callable[[Peer, Peer, Message], None]] = []
         self._on_step: list[Callable[[Peer, Given, list[Effect], int], None]] = []
         self._on_crash: list[Callable[[Peer, int], None]] = []
-        for watcher in watchers:
-            self.watch(watcher)
+        self.watch(*watchers)
         self.now_us = 0
         self.steps = 0
         self.machines: dict[Peer, Machine] = {}
@@ -54,17 +53,18 @@ class World:
         self._heap: list[tuple[int, int, Peer, int, Given | Action]] = []
         self._order = 0
 
-    def watch(self, watcher: Watcher) -> None:
-        """From now on this watcher is told, after those that came before it; only of what it wants to see."""
-        kind = type(watcher)
-        if kind.sent is not Watcher.sent:
-            self._on_sent.append(watcher.sent)
-        if kind.lost is not Watcher.lost:
-            self._on_lost.append(watcher.lost)
-        if kind.stepped is not Watcher.stepped:
-            self._on_step.append(watcher.stepped)
-        if kind.crashed is not Watcher.crashed:
-            self._on_crash.append(watcher.crashed)
+    def watch(self, *watchers: Watcher) -> None:
+        """From now on these are told, after those that came before them; each only of what it wants to see."""
+        for watcher in watchers:
+            kind = type(watcher)
+            if kind.sent is not Watcher.sent:
+                self._on_sent.append(watcher.sent)
+            if kind.lost is not Watcher.lost:
+                self._on_lost.append(watcher.lost)
+            if kind.stepped is not Watcher.stepped:
+                self._on_step.append(watcher.stepped)
+            if kind.crashed is not Watcher.crashed:
+                self._on_crash.append(watcher.crashed)
 
     @property
     def up(self) -> Mapping[Peer, Machine]:
@@ -91,11 +91,11 @@ class World:
         self.give(peer, Leave())
         self.machines.pop(peer, None)
 
-    def give(self, peer: Peer, given: Given) -> None:
-        """Feeds a machine now and performs what it answers. A process that is down hears nothing."""
+    def give(self, peer: Peer, given: Given) -> list[Effect]:
+        """Feeds a machine now and performs what it answers. Says what. A process that is down hears nothing."""
         machine = self.machines.get(peer)
         if machine is None:
-            return
+            return []
         self.steps += 1
         try:
             effects = machine.step(given, self.now_us)
@@ -109,6 +109,7 @@ class World:
                 self._send(peer, effect)
             elif type(effect) is SetTimer:
                 self._push(self.now_us + effect.after_us, peer, self.lives[peer], Fired(effect.timer))
+        return effects
 
     def at(self, when_us: int, action: Action) -> None:
         """Does something at a given time: a fault, a publication."""

@@ -17,19 +17,19 @@ ABOVE = 20
 
 def probed(below: int, seconds: float) -> float:
     """Probes a second at a community of 20, from one of so many below it."""
-    town = settle(camcast(1), {".": ABOVE, ".d": below}, seconds)
+    town = settle(camcast(1), {".": ABOVE, ".d": below}, min(seconds, 12) if below < 100 else seconds)
     before = town.chronicle.sends.get("Probe", 0)
     town.run(seconds)
     return (town.chronicle.sends.get("Probe", 0) - before) / seconds
 
 
 def check_alike(rates: list[float]) -> None:
-    mean = sum(rates) / len(rates)
-    assert all(0.8 * mean <= rate <= 1.2 * mean for rate in rates), rates
+    first, *others = rates
+    assert all(0.8 * first <= rate <= 1.2 * first for rate in others), rates
 
 
 def test_links_cost_those_above_the_same_however_many_are_below() -> None:
-    check_alike([probed(40, 12), probed(80, 12)])
+    check_alike([probed(20, 36), probed(40, 36)])
 
 
 @pytest.mark.slow

@@ -187,7 +187,7 @@ def test_an_event_published_again_goes_to_other_members_where_it_goes_to_few() -
     told = []
     for _ in range(4):
         town.run(0.1)
-        effects = town.node(3).step(Publish(event), town.world.now_us)
+        effects = town.world.give(3, Publish(event))
         told.append([effect.peers for effect in effects if type(effect) is Send])
     assert all(len(each) == 1 and len(each[0]) == 2 for each in told)
     assert len({*map(str, told)}) > 1

@@ -141,13 +141,13 @@ def test_who_is_sent_an_event_and_is_no_member_any_more_is_no_link_from_then_on(
     assert one.links.searching(".a.b.c")
 
 
-def test_who_copied_all_its_links_exchanges_half_of_them_for_others() -> None:
+def test_who_copied_all_its_links_exchanges_them_for_others_as_these_answer() -> None:
     one = One(links=4)
     one.hear(2, Contacts(".a.b.c", ".a.b", (30, 31, 32, 33)))
     one.alive(30, 31, 32, 33)
     ((asked, request),) = sent(one.fire(Check), NewProcess)
-    assert request == NewProcess(".a.b", ".a.b.c", 2)
-    one.hear(asked, Contacts(".a.b.c", ".a.b", (40, 41)))
+    assert request == NewProcess(".a.b", ".a.b.c", 4)
+    one.hear(asked, Contacts(".a.b.c", ".a.b", (40, 41, 42, 33)))
     one.alive(40, 41)
     assert len({*one.table().entries} & {30, 31, 32, 33}) == 2
     assert {40, 41} < {*one.table().entries}

@@ -1,12 +1,13 @@
 """Dispatchers whose links a test makes and breaks, and what their tables should say."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from typing import get_args
 
 from composing import use
-from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Message, Note, Publish, Subscribe, Unsubscribe
+from gossamer.core.machine import SECOND_US, Message, Unsubscribe
+from gossamer.core.messages import Carrier
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
@@ -15,8 +16,9 @@ from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.protocols.dispatch.messages import Message as Messages
 from gossamer.protocols.dispatch.params import Params
 from gossamer.protocols.dispatch.static import behind
-from gossamer.sim.network import Independent, Latency, Network
-from gossamer.sim.world import Watcher, World
+from gossamer.sim.network import Latency
+from gossamer.sim.town import Town
+from gossamer.sim.world import Watcher
 from gossamer.wire.codec import Codec
 
 CODEC = Codec(get_args(Messages))
@@ -43,56 +45,35 @@ def dispatcher(me: Peer, seed: int, params: Params) -> Stack:
     return use(node, spread, spread=spread)
 
 
-class Seeing(Watcher):
-    """Who got what, and who only carried it."""
+class Routes(Watcher):
+    """Over which links each event went."""
 
     def __init__(self) -> None:
-        self.delivered: dict[EventId, list[Peer]] = {}
-        self.relayed: dict[EventId, list[Peer]] = {}
-        self.routed: dict[EventId, list[tuple[Peer, Peer]]] = {}
-        self.tells = 0
+        self.taken: dict[EventId, list[tuple[Peer, Peer]]] = {}
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
-        self.tells += type(message).__name__ == "Tell"
-        carried = getattr(message, "carried", None)
-        if carried is not None:
-            self.routed.setdefault(carried.event.id, []).append((sender, target))
-
-    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
-        for effect in effects:
-            if type(effect) is Deliver:
-                self.delivered.setdefault(effect.event.id, []).append(peer)
-            elif type(effect) is Note and effect.kind == "relay" and effect.event is not None:
-                self.relayed.setdefault(effect.event, []).append(peer)
+        if isinstance(message, Carrier):
+            self.taken.setdefault(message.carried.event.id, []).append((sender, target))
 
 
-class Dispatchers:
-    """A world of them."""
+class Dispatchers(Town):
+    """A town of them. Who is whose neighbour, a test says."""
 
     def __init__(self, size: int, seed: int = 1, loss: float = 0.0, params: Params = QUICK) -> None:
-        losing = Independent(lambda sender, target: 1 - loss) if loss else None
-        network = Network(seed, Latency(median_us=10_000, shape="lognormal", spread=0.5), losing)
-        self.seeing = Seeing()
-        self.world = World(lambda me: dispatcher(me, seed, params), network, [self.seeing], CODEC)
-        self.wants: dict[Peer, dict[Pattern, None]] = {}
+        far = Latency(median_us=10_000, shape="lognormal", spread=0.5)
+        make = partial(dispatcher, seed=seed, params=params)
+        super().__init__(make, get_args(Messages), seed, latency=far, loss=loss, told_of_failures=False)
+        self.world.watch(routes := Routes())
+        self.routes = routes
         self.near: dict[Peer, list[Peer]] = {}
-        self.sequence = 0
         for peer in range(size):
-            self.world.start(peer)
-            self.wants[peer], self.near[peer] = {}, []
-
-    def node(self, peer: Peer) -> Stack:
-        machine = self.world.machines[peer]
-        assert isinstance(machine, Stack)
-        return machine
+            self.start(peer, contacts=())
+            self.near[peer] = []
 
     def dispatch(self, peer: Peer) -> Dispatch:
         spread = self.node(peer).spread
         assert isinstance(spread, Dispatch)
         return spread
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.now_us + round(seconds * SECOND_US))
 
     def link(self, one: Peer, other: Peer, there: bool = True) -> None:
         for me, peer in ((one, other), (other, one)):
@@ -107,26 +88,9 @@ class Dispatchers:
             self.dispatch(me).links_changed(".")
             self.world.give(me, Unsubscribe(".never"))  # any step: what the change made the layer say goes out
 
-    def subscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
-        self.wants[peer][Pattern(topic, where)] = None
-        self.world.give(peer, Subscribe(topic, where))
-
-    def unsubscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
-        self.wants[peer].pop(Pattern(topic, where), None)
-        self.world.give(peer, Unsubscribe(topic, where))
-
-    def publish(self, peer: Peer, topic: Topic, **attributes: Attribute) -> EventId:
-        self.sequence += 1
-        event_id = EventId(peer, 0, self.sequence)
-        self.world.give(peer, Publish(Event(event_id, topic, attributes=attributes)))
-        return event_id
-
-    def delivered(self, event_id: EventId) -> list[Peer]:
-        return sorted(self.seeing.delivered.get(event_id, []))
-
     def expected(self, peer: Peer) -> dict[Peer, dict[Pattern, None]]:
         """What lies behind each link, worked out by whoever sees everything."""
-        return behind(peer, self.near, {each: [*patterns] for each, patterns in self.wants.items()})
+        return behind(peer, self.near, {each: [*asked.patterns] for each, asked in self.interests.items()})
 
     def table(self, peer: Peer) -> dict[Peer, dict[Pattern, None]]:
         """What a node knows of each of its neighbours; nothing may be left of those that are gone."""

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import SECOND_US, Effect, Note, Received, Send, Subscribe
+from gossamer.core.machine import SECOND_US, Effect, Note, Received, Send
 from gossamer.core.patterns import Pattern
 from gossamer.protocols.dispatch.messages import CHANGES_MAX, Tell, Told
 from gossamer.protocols.dispatch.params import Params
@@ -24,7 +24,7 @@ def between() -> Dispatchers:
 
 
 def hear(net: Dispatchers, peer: Peer, message: Struct) -> list[Effect]:
-    return net.node(ME).step(Received(peer, CODEC.decode(CODEC.encode(message))), net.world.now_us)
+    return net.world.give(ME, Received(peer, CODEC.decode(CODEC.encode(message))))
 
 
 def rejects(effects: list[Effect]) -> list[str | None]:
@@ -120,13 +120,13 @@ def test_stale_changes_of_a_former_life_of_the_link_are_not_taken() -> None:
 @given(st.lists(messages_of(Tell) | messages_of(Told), max_size=12))
 def test_others_hear_only_of_what_is_in_the_table_whatever_one_says(heard: list[Struct]) -> None:
     net = between()
-    net.world.give(ME, Subscribe(".mine"))
+    net.subscribe(ME, ".mine")
     for message in heard:
         hear(net, HOSTILE, message)
     net.run(5)
     wanted = {Pattern(".mine"), *net.table(ME)[HOSTILE]}
     assert {*net.table(GOOD)[ME]} == wanted
-    net.wants[ME] = {Pattern(".mine"): None}
-    net.wants[HOSTILE] = dict.fromkeys(net.table(ME)[HOSTILE])
+    for pattern in net.table(ME)[HOSTILE]:
+        net.interests[HOSTILE].subscribe(pattern)
     net.near = {GOOD: [ME], ME: [HOSTILE, GOOD], HOSTILE: [ME]}
     assert net.table(GOOD) == net.expected(GOOD)

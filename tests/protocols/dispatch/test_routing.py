@@ -76,10 +76,10 @@ def test_those_between_are_noted_as_relays_and_stand_in_the_route() -> None:
     net = linked(LINE, 5)
     net.subscribe(4, ".a", "x > 1")
     net.run(1)
-    event = net.publish(0, ".a", x=2)
+    event = net.publish(0, ".a", {"x": 2})
     net.run(1)
     assert net.delivered(event) == [4]
-    assert sorted(net.seeing.relayed[event]) == [1, 2, 3]
+    assert sorted(net.chronicle.relays[event]) == [1, 2, 3]
     again = net.node(3).step(Received(2, Route(Carried(copy(event), 3, (0, 1, 2)))), 10**9)
     assert [effect.kind for effect in again if type(effect) is Note] == ["duplicate"]
     assert len(again) == 1  # and it goes nowhere
@@ -110,9 +110,9 @@ def test_nothing_matching_goes_nowhere() -> None:
     net.subscribe(1, ".a", "x > 1")
     net.subscribe(2, ".b")
     net.run(1)
-    event = net.publish(3, ".a", x=1)
+    event = net.publish(3, ".a", {"x": 1})
     net.run(1)
-    assert net.seeing.routed.get(event, []) == []
+    assert net.routes.taken.get(event, []) == []
     assert net.delivered(event) == []
 
 
@@ -144,7 +144,7 @@ def test_an_event_published_again_goes_out_again_and_is_delivered_once() -> None
         net.world.give(0, Publish(event))
         net.run(1)
     assert net.delivered(event.id) == [4]
-    assert net.seeing.routed[event.id].count((0, 1)) == 2
+    assert net.routes.taken[event.id].count((0, 1)) == 2
 
 
 def test_when_a_link_vanishes_and_another_appears_events_take_the_new_way() -> None:
@@ -160,7 +160,7 @@ def test_when_a_link_vanishes_and_another_appears_events_take_the_new_way() -> N
     event = net.publish(0, ".a")
     net.run(1)
     assert net.delivered(event) == [4]
-    assert net.seeing.routed[event] == [(0, 4)]
+    assert net.routes.taken[event] == [(0, 4)]
 
 
 # What recovery asks

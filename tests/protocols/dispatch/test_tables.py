@@ -40,8 +40,8 @@ def live_through(net: Dispatchers, acts: list[tuple[object, ...]]) -> None:
         match act:
             case ("want", int(peer), str(topic), str(where)):
                 net.subscribe(peer, topic, where)
-            case ("drop", int(peer), int(which)) if net.wants[peer]:
-                pattern = [*net.wants[peer]][which % len(net.wants[peer])]
+            case ("drop", int(peer), int(which)) if net.interests[peer].patterns:
+                pattern = [*net.interests[peer].patterns][which % len(net.interests[peer].patterns)]
                 net.unsubscribe(peer, pattern.topic, pattern.where)
             case ("move", int(one), int(which), int(where)):
                 move(net, one, which, where)
@@ -84,7 +84,7 @@ def test_covering_loses_no_event(acts: list[tuple[object, ...]], x: int, y: bool
     for params in (QUICK, COVERING):
         net = linked(TREE, 8, params=params)
         live_through(net, acts)
-        events = [net.publish(peer, topic, x=x, y=y) for peer in range(8)]
+        events = [net.publish(peer, topic, {"x": x, "y": y}) for peer in range(8)]
         net.run(1)
         got.append([net.delivered(event) for event in events])
     assert got[0] == got[1]
@@ -104,13 +104,13 @@ def test_a_subscription_reaches_every_table_and_an_unsubscription_leaves_none() 
 def test_the_same_pattern_is_told_once_in_each_direction() -> None:
     net = linked(LINE, 5, params=Params(agree_every_us=3600 * SECOND_US))
     net.run(1)
-    before = net.seeing.tells
+    before = net.chronicle.sends["Tell"]
     net.subscribe(4, ".a")
     net.run(1)
-    assert net.seeing.tells == before + 4
+    assert net.chronicle.sends["Tell"] == before + 4
     net.subscribe(3, ".a")
     net.run(1)
-    assert net.seeing.tells == before + 5  # 4 hears of it, nobody else need
+    assert net.chronicle.sends["Tell"] == before + 5  # 4 hears of it, nobody else need
 
 
 def test_a_covered_subscription_goes_no_further_and_comes_back_when_the_covering_one_goes() -> None:

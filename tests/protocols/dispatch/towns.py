@@ -28,6 +28,7 @@ class DispatchTown(Town):
         )
         self.size = size
         self.circles = NoCircle(self.world, TOPIC)
+        self.world.watch(self.circles)
         self.stayers = range(0, size, 2)
         for peer in range(size):
             self.come(peer)

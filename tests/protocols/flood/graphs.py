@@ -5,13 +5,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from composing import use
 from gossamer.core.draws import CHURN, VIEW, distinct, fold
 from gossamer.core.events import Event
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import Peer
 from gossamer.core.layer import Layer
-from gossamer.core.machine import Effect, Given, Message, Note, Publish, Subscribe
+from gossamer.core.machine import Effect, Given, Message, Note
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
-from gossamer.parts.tagging import Tagger
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import Message as FloodMessage
 from gossamer.protocols.flood.messages import Pass
@@ -20,16 +19,16 @@ from gossamer.protocols.flood.tree import BroadcastTree, flooding
 from gossamer.protocols.recovery.messages import Message as RecoveryMessage
 from gossamer.protocols.recovery.node import recovering
 from gossamer.protocols.recovery.params import Params as RecoveryParams
-from gossamer.sim.checkers import Promises
-from gossamer.sim.chronicle import Chronicle
-from gossamer.sim.network import Independent, Latency, Network
-from gossamer.sim.world import World
+from gossamer.sim.network import Latency
+from gossamer.sim.town import NEAR, Town
+from gossamer.sim.world import Watcher
 from gossamer.wire.codec import Codec
 
 TREE = Params(tree=True)
 FLOOD = Params()
 NEWS: Topic = ".news"
-CODEC = Codec([*FloodMessage.__args__, *RecoveryMessage.__args__])
+MESSAGES = [*FloodMessage.__args__, *RecoveryMessage.__args__]
+CODEC = Codec(MESSAGES)
 Links = Mapping[Peer, Sequence[Peer]]
 
 
@@ -80,12 +79,11 @@ class Neighbours(Layer):
         return True
 
 
-class Counts(Chronicle):
-    """Besides: copies that were in vain, and bytes."""
+class Counts(Watcher):
+    """Copies, those of them that were in vain, and bytes."""
 
-    def __init__(self, world: World) -> None:
-        super().__init__(world, lambda peer, event: True)
-        self.bytes = self.last_bytes = 0
+    def __init__(self) -> None:
+        self.messages = self.bytes = self.last_bytes = 0
         self.last: Message | None = None
         self.copies: list[tuple[Peer, Peer, Event]] = []
         self.log: list[tuple[Peer, Peer, Message]] = []
@@ -93,9 +91,9 @@ class Counts(Chronicle):
         self.in_vain = 0
 
     def sent(self, sender: Peer, target: Peer, message: Message) -> None:
-        super().sent(sender, target, message)
         if message is not self.last:  # the same one may go to many
             self.last, self.last_bytes = message, len(CODEC.encode(message))
+        self.messages += 1
         self.bytes += self.last_bytes
         if self.keep_log:
             self.log.append((sender, target, message))
@@ -103,16 +101,11 @@ class Counts(Chronicle):
             self.copies.append((sender, target, message.carried.event))
 
     def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
-        super().stepped(peer, given, effects, now_us)
         self.in_vain += sum(type(effect) is Note and effect.kind == "duplicate" for effect in effects)
 
-    @property
-    def messages(self) -> int:
-        return sum(self.sends.values())
 
-
-class Graph:
-    """Nodes on links; each wants `NEWS`, or what `wants` says."""
+class Graph(Town):
+    """Nodes on links; each wants `NEWS`, or what `wants` says. Who is gone, a test says: see `notice`."""
 
     def __init__(
         self,
@@ -121,24 +114,19 @@ class Graph:
         *,
         seed: int = 1,
         wants: Mapping[Peer, Sequence[Topic]] | None = None,
-        latency: Latency | None = None,
+        latency: Latency = NEAR,
         loss: float = 0.0,
         recovery: RecoveryParams | None = None,
         payload: bytes = b"news",
     ) -> None:
         self.links = {peer: [*others] for peer, others in links.items()}
         self.wants = {peer: [*(wants[peer] if wants else (NEWS,))] for peer in links}
-        self.params, self.recovery, self.seed, self.payload = params, recovery, seed, payload
-        self.network = Network(seed, latency or Latency(median_us=20_000, shape="lognormal", spread=0.3))
-        self.world = World(self.make, self.network, (), CODEC)
-        self.watch = Counts(self.world)
-        Promises(self.world)
-        self.sequence = 0
-        self.taggers: dict[Peer, Tagger] = {}
-        self.published: list[tuple[EventId, Topic]] = []
-        self.lose(loss)
+        self.params, self.recovery, self.payload = params, recovery, payload
+        super().__init__(self.make, MESSAGES, seed, latency=latency, loss=loss, told_of_failures=False)
+        self.world.watch(watch := Counts())
+        self.watch = watch
         for peer in links:
-            self.start(peer)
+            self.come(peer)
 
     def make(self, me: Peer) -> Stack:
         node = Stack(me, self.seed, Hierarchy(), Seen())
@@ -147,15 +135,8 @@ class Graph:
         recover = recovering(node, spread, self.recovery)
         return use(node, members, spread, recover, members=members, spread=spread, recover=recover)
 
-    def start(self, peer: Peer) -> None:
-        self.world.start(peer)
-        for topic in self.wants[peer]:
-            self.world.give(peer, Subscribe(topic))
-
-    def node(self, peer: Peer) -> Stack:
-        machine = self.world.machines[peer]
-        assert isinstance(machine, Stack)
-        return machine
+    def come(self, peer: Peer) -> None:
+        self.start(peer, *self.wants[peer], contacts=())
 
     def tree(self, peer: Peer) -> BroadcastTree:
         spread = self.node(peer).spread
@@ -167,28 +148,21 @@ class Graph:
         assert isinstance(spread, Flood)
         return spread
 
-    def lose(self, loss: float) -> None:
-        self.network.loss = Independent(lambda _, __: 1 - loss) if loss else None
-
     # -- links come and go: both ends notice ------------------------------------------------------------------
 
-    def cut(self, one: Peer, other: Peer) -> None:
+    def unlink(self, one: Peer, other: Peer) -> None:
         for here, there in ((one, other), (other, one)):
             self.links[here] = [peer for peer in self.links[here] if peer != there]
             self._hook(here, lambda layer, there=there: layer.link_down(there))  # type: ignore[misc]
 
-    def join(self, one: Peer, other: Peer) -> None:
+    def link(self, one: Peer, other: Peer) -> None:
         for here, there in ((one, other), (other, one)):
             self.links[here] = [*dict.fromkeys([*self.links[here], there])]
             self._hook(here, lambda layer, there=there: layer.link_up(there))  # type: ignore[misc]
 
-    def crash(self, peer: Peer) -> None:
-        """It goes without a word; its neighbours notice later, see `notice`."""
-        self.world.crash(peer)
-
     def notice(self, gone: Peer) -> None:
         for peer in [*self.links[gone]]:
-            self.cut(gone, peer)
+            self.unlink(gone, peer)
 
     def _hook(self, peer: Peer, say: Callable[[Layer], None]) -> None:
         if peer in self.world.up:
@@ -197,32 +171,10 @@ class Graph:
 
     # -- events -----------------------------------------------------------------------------------------------
 
-    def publish(self, peer: Peer, topic: Topic = NEWS) -> EventId:
-        self.sequence += 1
-        event_id = EventId(peer, 0, self.sequence)
-        tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, {}), self.world.now_us)
-        self.world.give(peer, Publish(Event(event_id, topic, self.payload, tags=tags)))
-        self.published.append((event_id, topic))
-        return event_id
-
-    def run(self, seconds: float) -> None:
-        self.world.run(self.world.now_us + round(seconds * 1_000_000))
-
     def stream(self, count: int, publishers: Sequence[Peer], every_s: float = 0.5, topic: Topic = NEWS) -> None:
         for number in range(count):
-            self.publish(publishers[number % len(publishers)], topic)
+            self.publish(publishers[number % len(publishers)], topic, payload=self.payload)
             self.run(every_s)
-
-    def readers(self, topic: Topic) -> list[Peer]:
-        return [peer for peer in self.world.up if self.node(peer).interest.wants(topic)]
-
-    def missing(self, since: int = 0) -> list[tuple[EventId, Peer]]:
-        """Every reader that an event did not reach."""
-        found = []
-        for event_id, topic in self.published[since:]:
-            got = self.watch.fates[event_id].got if event_id in self.watch.fates else {}
-            found += [(event_id, peer) for peer in self.readers(topic) if peer not in got]
-        return found
 
     def eager(self, topic: Topic = NEWS) -> list[tuple[Peer, Peer]]:
         """Arcs over which events are pushed, as far as anybody has decided."""

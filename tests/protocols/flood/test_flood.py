@@ -18,7 +18,7 @@ from gossamer.protocols.flood.node import static_node
 from gossamer.protocols.flood.params import Params
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.sim.network import Latency
-from protocols.flood.graphs import FLOOD, TREE, Graph, arcs, mutual
+from protocols.flood.graphs import FLOOD, NEWS, TREE, Graph, arcs, mutual
 from protocols.hierarchies import SMALL, setting
 
 RING = {peer: [(peer + 1) % 6, (peer - 1) % 6] for peer in range(6)}
@@ -30,7 +30,7 @@ def test_an_event_never_goes_back_to_where_it_came_from_nor_to_its_publisher(par
     steady = Latency(median_us=20_000)  # or a copy may cross one on its way back
     line, all_linked = Graph(LINE, params, latency=steady), Graph(mutual(arcs(6, 6, 1)), params, latency=steady)
     for graph in (line, all_linked):
-        graph.publish(0)
+        graph.publish(0, NEWS)
         graph.run(1)
         assert graph.missing() == []
         assert all(target != 0 for _, target, _ in graph.watch.copies)
@@ -65,7 +65,7 @@ def test_what_is_not_wanted_here_is_not_carried_on(params: Params) -> None:
 @pytest.mark.parametrize("params", [FLOOD, TREE], ids=["flood", "tree"])
 def test_an_event_published_again_goes_out_again(params: Params) -> None:
     graph = Graph(RING, params)
-    event_id = graph.publish(0)
+    event_id = graph.publish(0, NEWS)
     before = len(graph.watch.copies)
     graph.world.give(0, Publish(Event(event_id, ".news", b"news")))
     assert len(graph.watch.copies) == 2 * before == 4
@@ -112,7 +112,7 @@ def test_with_recovery_nothing_is_missing_at_a_loss_of_a_fifth(params: Params, s
     graph.stream(60, range(5), 0.05)
     graph.run(20)
     assert graph.missing() == []
-    assert graph.watch.sends["Again"] > 0
+    assert graph.chronicle.sends["Again"] > 0
 
 
 @pytest.mark.parametrize("params", [FLOOD, TREE], ids=["flood", "tree"])

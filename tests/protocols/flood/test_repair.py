@@ -46,13 +46,13 @@ def test_crashed_nodes_are_gone_around_before_anybody_notices(seed: int, gone: i
 def test_a_lost_link_of_the_tree_costs_one_graft_and_a_delay() -> None:
     graph = Graph(mutual(arcs(40, 4, 1)))
     graph.stream(5, [0], 1)
-    before, grafts = graph.watch.in_vain, graph.watch.sends.get("Graft", 0)
+    before, grafts = graph.watch.in_vain, graph.chronicle.sends.get("Graft", 0)
     child = max(other for one, other in graph.eager() if one == 0)
-    graph.cut(0, child)
+    graph.unlink(0, child)
     graph.stream(1, [0], 1)
     graph.run(2)
     assert graph.missing() == []
-    assert graph.watch.sends["Graft"] > grafts
+    assert graph.chronicle.sends["Graft"] > grafts
     graph.stream(5, [0], 1)
     assert graph.watch.in_vain - before < 40
     assert len(graph.eager()) == 2 * 39
@@ -67,9 +67,9 @@ def test_links_come_and_go_while_events_flow(seed: int) -> None:
         one, other = some(seed + number, 30, 2)
         if other in graph.links[one]:
             if abs(one - other) not in (1, 29):  # the circle keeps the graph whole
-                graph.cut(one, other)
+                graph.unlink(one, other)
         else:
-            graph.join(one, other)
+            graph.link(one, other)
         graph.stream(1, [number], 0.2)
     graph.run(5)
     assert graph.missing() == []
@@ -84,9 +84,9 @@ def test_a_publisher_that_all_pruned_is_heard_at_once() -> None:
     graph.stream(4, [0], 1)
     branch = graph.tree(7).branches[NEWS]
     branch.lazy.update(dict.fromkeys(branch.around, graph.world.now_us))
-    event_id = graph.publish(7)
+    event_id = graph.publish(7, NEWS)
     graph.run(0.2)
-    assert len(graph.watch.fates[event_id].got) == 20
+    assert len(graph.chronicle.fates[event_id].got) == 20
 
 
 @pytest.mark.parametrize("loss", [0.05, 0.2])

@@ -6,7 +6,6 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Subscribe, Unsubscribe
 from gossamer.protocols.flood.branches import STAY_US
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Prune
 from gossamer.protocols.flood.params import Params
@@ -53,12 +52,12 @@ def test_publishers_at_once_agree_on_one_tree() -> None:
     graph = Graph(mutual(arcs(40, 4, 1)))
     for _ in range(6):
         for publisher in range(10):
-            graph.publish(publisher)
+            graph.publish(publisher, NEWS)
         graph.run(0.5)
     warm = graph.watch.in_vain
     for _ in range(6):
         for publisher in range(10):
-            graph.publish(publisher)
+            graph.publish(publisher, NEWS)
         graph.run(0.5)
     assert graph.missing() == []
     assert graph.watch.in_vain == warm
@@ -113,7 +112,7 @@ def test_the_same_seed_is_the_same_run() -> None:
     def run() -> object:
         graph = Graph(arcs(30, 4, 5), loss=0.2)
         graph.stream(30, range(7), 0.1)
-        return graph.watch.sends, graph.watch.copies, graph.world.steps
+        return graph.chronicle.sends, graph.watch.copies, graph.world.steps
 
     assert run() == run()
 
@@ -127,7 +126,7 @@ def test_ids_are_gathered_for_a_moment() -> None:
     lazy = sum(len(graph.links[peer]) for peer in graph.links) - len(graph.eager())
     graph.watch.keep_log = True
     for _ in range(50):
-        graph.publish(0)
+        graph.publish(0, NEWS)
     graph.run(3)
     told = [message for _, _, message in graph.watch.log if type(message) is Have]
     assert 0 < len(told) <= lazy
@@ -138,11 +137,11 @@ def test_ids_are_gathered_for_a_moment() -> None:
 def test_a_full_message_of_ids_does_not_wait() -> None:
     graph = Graph(mutual(arcs(10, 3, 1)), replace(TREE, linger_us=10**9, remembered=5000))
     for _ in range(IDS_MAX - 1):
-        graph.publish(0)
+        graph.publish(0, NEWS)
         graph.run(0.1)
-    assert "Have" not in graph.watch.sends
+    assert "Have" not in graph.chronicle.sends
     graph.stream(2, [0], 1)
-    assert graph.watch.sends["Have"] > 0
+    assert graph.chronicle.sends["Have"] > 0
 
 
 def test_nobody_is_told_of_what_it_told_us() -> None:
@@ -167,8 +166,8 @@ def hops_of(shortcut: int) -> float:
     latency = Latency(median_us=20_000, shape="exponential")
     graph = Graph(mutual(arcs(50, 4, 1)), replace(TREE, shortcut=shortcut), latency=latency)
     graph.stream(17, [0], 1)
-    last = [graph.watch.fates[event].got.values() for event, _ in graph.published[12:]]
-    hops = [got.hops for each in last for got in each]
+    last = [*graph.chronicle.fates.values()][12:]
+    hops = [got.hops for fate in last for got in fate.got.values()]
     assert len(hops) == 5 * 50
     return sum(hops) / len(hops)
 
@@ -207,27 +206,27 @@ def test_a_guest_that_is_silent_is_asked_and_one_that_is_gone_is_forgotten() -> 
 def test_whoever_unsubscribes_says_so_and_gets_nothing_more_though_views_still_name_it() -> None:
     graph = Graph(mutual(arcs(20, 3, 1)))
     graph.stream(4, range(4), 1)
-    graph.world.give(9, Unsubscribe(NEWS))
-    assert graph.watch.sends["Part"] == len(graph.links[9])
+    graph.unsubscribe(9, NEWS)
+    assert graph.chronicle.sends["Part"] == len(graph.links[9])
     graph.run(0.5)
     copies = len(graph.watch.copies)
     graph.stream(5, range(4), 0.4)
     assert all(target != 9 for _, target, _ in graph.watch.copies[copies:])
-    assert graph.missing(4) == []
+    assert graph.missing() == []
 
 
 def test_one_that_subscribes_again_is_pushed_to_as_soon_as_its_neighbours_know() -> None:
     graph = Graph(mutual(arcs(20, 3, 1)))
     graph.stream(4, range(4), 1)
-    graph.world.give(9, Unsubscribe(NEWS))
+    graph.unsubscribe(9, NEWS)
     graph.run(0.1)
-    graph.world.give(9, Subscribe(NEWS))
+    graph.subscribe(9, NEWS)
     for other in graph.links[9]:
         assert 9 in graph.tree(other).branches[NEWS].away
         graph.node(other).tell(lambda layer: layer.wants_changed(9))
         graph.node(other).era.ends()
     graph.stream(4, range(4), 0.5)
-    assert graph.missing(4) == []
+    assert graph.missing() == []
 
 
 def test_one_that_comes_back_is_eager_again() -> None:
@@ -235,12 +234,12 @@ def test_one_that_comes_back_is_eager_again() -> None:
     graph.stream(4, range(4), 1)
     graph.crash(9)
     graph.notice(9)
-    graph.start(9)
+    graph.come(9)
     for other in (3, 12):
-        graph.join(9, other)
+        graph.link(9, other)
     assert 9 not in graph.tree(3).branches[NEWS].lazy
     graph.stream(5, range(4), 1)
-    assert graph.missing(4) == []
+    assert graph.missing() == []
 
 
 def test_a_node_that_goes_says_so_on_every_topic() -> None:

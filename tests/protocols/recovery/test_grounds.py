@@ -16,6 +16,7 @@ from gossamer.protocols.camcast.params import Settings
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Params
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
@@ -74,7 +75,7 @@ def test_a_flood_of_which_half_is_lost_loses_nothing_in_the_end() -> None:
         return node
 
     world = World(make, Network(1, Latency(), Independent(lambda sender, target: 0.5)))
-    seen = Chronicle(world, lambda peer, event: True)
+    checked(world, seen := Chronicle(world, lambda peer, event: True))
     for peer in range(20):
         world.start(peer)
         world.give(peer, Subscribe(".f"))

@@ -20,6 +20,7 @@ from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import Pass
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Method, Params
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.world import World
@@ -61,6 +62,7 @@ class Audience:
     def __init__(self, make: Callable[[Peer], Stack], peers: Sequence[Peer], readers: Sequence[Peer]) -> None:
         self.world = World(make, Losing(1, Latency()))
         self.seeing, self.tagger, self.readers = Seeing(self.world), Tagger(), readers
+        checked(self.world, self.seeing)
         for who in peers:
             self.world.start(who)
         self.world.run(SECOND_US)

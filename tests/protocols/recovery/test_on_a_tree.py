@@ -19,6 +19,7 @@ from gossamer.parts.tagging import Tagger
 from gossamer.parts.topical import Below
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Method, Params
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Independent, Latency, Network
 from gossamer.sim.world import World
@@ -104,7 +105,7 @@ def run(params: Params, loss: float, seed: int = 1, events: int = 80) -> tuple[f
 
     network = Network(seed, Latency(median_us=1000), Independent(lambda sender, target: 1 - loss))
     world = World(make, network)
-    seen = Chronicle(world, lambda peer, event: True)
+    checked(world, seen := Chronicle(world, lambda peer, event: True))
     for peer in range(NODES):
         world.start(peer)
         world.give(peer, Subscribe(TOPIC))

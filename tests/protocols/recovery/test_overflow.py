@@ -31,6 +31,7 @@ from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.messages import Listed
 from gossamer.protocols.recovery.params import Method, Params
+from gossamer.sim.checked import checked
 from gossamer.sim.chronicle import Chronicle
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.world import World
@@ -85,6 +86,7 @@ class Tree:
     ) -> None:
         self.world = World(lambda me: self.make(me, params, patterns_max), Losing(link, lost))
         self.seeing, self.tagger = Seeing(self.world), Tagger()
+        checked(self.world, self.seeing)
         for who in range(9):
             self.world.start(who)
         self.world.give(PUBLISHER, Subscribe("."))

@@ -27,6 +27,7 @@ from gossamer.protocols.search.hints import HINTS_MAX, REMEMBERED_US
 from gossamer.protocols.search.layer import ASKS_BURST, WAITING_MAX, AskOn, Search
 from gossamer.protocols.search.messages import WANTED_MAX, AnsContact, ReqContact
 from gossamer.protocols.search.params import Params
+from gossamer.sim.checked import checked
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.world import Watcher, World
 from protocols.towns import CODEC
@@ -256,7 +257,7 @@ def test_one_request_costs_no_more_than_its_hops_and_width_allow_and_each_node_r
         return use(node, search, Asking(node, search), contacts=search)
 
     watch = Counting()
-    world = World(make, Network(1, Latency(median_us=1000)), [watch], CODEC)
+    world = checked(World(make, Network(1, Latency(median_us=1000)), [watch], CODEC))
     for peer in range(n):
         world.start(peer, distinct(peer + 1, n, 8))
     world.give(0, Subscribe("."))

@@ -115,7 +115,7 @@ def test_a_node_alone_with_a_topic_finds_the_second_when_it_comes() -> None:
 
     village = Village({0: [".x"], 1: [".rare"]}, view=Blind)
     village.run(5)
-    village.start(2, ".rare")
+    village.come(2, ".rare")
     village.run(10)
     assert village.parts(".rare") == 1
     assert village.overlays[1].about(".rare") == [2]

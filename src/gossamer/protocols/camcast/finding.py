@@ -4,7 +4,7 @@ Invariant: a search is under way exactly as long as a topic above may be populat
 finds nobody slows down; one that has lost something it had begins anew.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -48,6 +48,11 @@ class Finding(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Widen: self.on_widen}
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        frontier = None if topic is None else self.frontiers.get(topic)
+        if frontier is not None and frontier.search is not None:
+            yield Widen(topic, frontier.search.generation)  # type: ignore[arg-type]
 
     def started(self, contacts: Sequence[Peer]) -> None:
         """There are new contacts: searches under way ask them at once."""

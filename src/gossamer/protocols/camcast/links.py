@@ -3,13 +3,13 @@
 `finding` finds the frontier of a community, `probing` looks after the tables that lead there.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import KEEP, chance, fold
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.roles import Contacts as FirstContacts
 from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
@@ -20,6 +20,10 @@ from gossamer.protocols.camcast.frontier import Frontier
 from gossamer.protocols.camcast.messages import Contacts
 from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.probing import Probing
+
+EXCHANGES = 4
+"""How often links that somebody else found are exchanged before they count as our own: those who name others while a
+community begins know few themselves."""
 
 
 class Keep(Struct, frozen=True):
@@ -43,6 +47,14 @@ class Links(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Contacts: self.on_contacts, Keep: self.on_keep}
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic in self.keeps:
+            yield Keep(topic, self.keeps[topic])
+
+    def bounds(self) -> Iterator[Bound]:
+        outside = () if self.node.outside is None else self.node.outside.topics()
+        yield "frontiers", len(self.frontiers), len(self.node.interest.mine()) + len(outside)
 
     # -- what other layers ask ----------------------------------------------------------------------------------
 
@@ -100,7 +112,8 @@ class Links(Layer):
 
     def on_keep(self, timer: Keep) -> None:
         """The community shares the probing: each time about `electors` of all its members probe, however many there
-        are. Of links in use, each hears otherwise: from the transport, or from who is no member any more."""
+        are, and whoever has just come. Of links in use, each hears otherwise: from the transport, or from who is no
+        member any more."""
         if self.keeps.get(timer.topic) != timer.generation:
             return
         params, now_us = self.settings.of(timer.topic), self.node.now_us
@@ -109,7 +122,8 @@ class Links(Layer):
         for ordinal, table in enumerate(tuple(self.frontiers[timer.topic].tables.values())):
             if table.checked_us is not None and now_us - table.checked_us < params.keep_every_us // 2:
                 continue  # another community of ours just did
-            if rules.drawn(chance(self.node.key(KEEP, fold(now_us, timer.generation)), ordinal), election):
+            drawn = rules.drawn(chance(self.node.key(KEEP, fold(now_us, timer.generation)), ordinal), election)
+            if drawn or table.exchanges:
                 self.probing.check(table)
 
     # -- contacts come ----------------------------------------------------------------------------------------
@@ -122,8 +136,9 @@ class Links(Layer):
     def newcomer(self, topic: Topic, peer: Peer) -> None:
         self.contacts_found(topic, [peer])
 
-    def take(self, topic: Topic, frontier: Frontier, above: Topic, peers: Sequence[Peer]) -> bool:
-        """Merges contacts of a topic above, if they are of use. True: there are links now that were not before."""
+    def take(self, topic: Topic, frontier: Frontier, above: Topic, peers: Sequence[Peer], asked: bool = False) -> bool:
+        """Merges contacts of a topic above, if they are of use. True: there are links now that were not before. Unless
+        a link was asked for others, they are those that somebody else found, and are exchanged."""
         others = [peer for peer in peers if peer != self.node.me]
         if not others or not frontier.wants(above):
             return False
@@ -131,6 +146,7 @@ class Links(Layer):
         table = self.finding.table(topic, above)
         changed = table.merge(others, self.node.owners)
         if changed:
+            table.exchanges = 0 if asked else EXCHANGES
             self.probing.meet(table)
         return changed or new
 
@@ -140,14 +156,13 @@ class Links(Layer):
         if frontier is None or contacts.topic not in frontier.above:
             return
         table = frontier.tables.get(contacts.topic)
+        asked = table is not None and peer in table.asked
         if table is not None:
-            if self.probing.answered(table, peer, contacts.peers):
+            if asked and self.probing.answered(table, peer, contacts.peers):
                 return
             if doubted := [gone for gone in contacts.failed if gone in table.entries]:
                 self.probing.doubt(table, doubted)
-        if self.take(topic, frontier, contacts.topic, contacts.peers):
-            if table is None:
-                frontier.tables[contacts.topic].copied = True
+        if self.take(topic, frontier, contacts.topic, contacts.peers, asked):
             self.finding.moved(contacts.topic)
 
     def greeting(self, peer: Peer, topic: Topic) -> None:

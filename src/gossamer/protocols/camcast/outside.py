@@ -4,12 +4,13 @@ It looks for members as a community below the topic would look for links, and ke
 searches and probes. What climbs or spreads from there is the members' doing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from gossamer.core.draws import PICK, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Layer
+from gossamer.core.layer import Bound, Layer
+from gossamer.core.publications import PUBLISHED_MAX
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast.links import Links
@@ -29,6 +30,9 @@ class HandToMembers(Layer):
         self.links = links
         self.outlets: dict[Topic, None] = {}
         "Topics whose members are kept at hand, until `Publications` has no more use for them."
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "outlets", len(self.outlets), PUBLISHED_MAX + len(self.node.publications.topics())
 
     def publish(self, event: Event) -> bool:
         """Hands an event to whoever is known. It waits on until the nearest communities were looked for: what was

@@ -5,13 +5,13 @@ Invariant: a table never holds this node, never more than `links` entries, and o
 answered gives way only to one that did.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import KEEP, LINKS, ROTATE, chance, distinct, fold
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -51,6 +51,15 @@ class Probing(Layer):
             NewProcess: self.on_new_process,
             Check: self.on_check,
         }
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None:
+            yield from (Check(table.topic, table.nonce) for table in self.tables.values() if table.checking)
+
+    def bounds(self) -> Iterator[Bound]:
+        for table in self.tables.values():
+            kept = (table.entries, table.confirmed, table.asked, table.next)
+            yield f"links to {table.topic}", max(map(len, kept)), table.most
 
     # -- asking -----------------------------------------------------------------------------------------------
 
@@ -154,10 +163,10 @@ class Probing(Layer):
             self.request(table, live, max(1, table.most - params.links_low))
         elif len(live) < table.most:
             self.request(table, live[:1], table.most - len(live))
-        elif table.copied or now_and_then:
+        elif table.exchanges or now_and_then:
             chosen = distinct(self.node.key(ROTATE, table.nonce), len(live), 1)
-            count = max(1, table.most // 2) if table.copied else 1
-            table.copied = False
+            count = table.most if table.exchanges else 1
+            table.exchanges = max(0, table.exchanges - 1)
             self.request(table, [live[i] for i in chosen], count, rotate=True)
 
     def request(self, table: Table, links: Sequence[Peer], count: int, rotate: bool = False) -> None:
@@ -177,14 +186,12 @@ class Probing(Layer):
     def answered(self, table: Table, peer: Peer, named: Sequence[Peer]) -> bool:
         """An entry that was asked for others names some. True: they take the place of others, once they have answered
         for themselves; then super-processes are loaded evenly."""
-        if peer not in table.asked:
-            return False
         rotates = table.asked.pop(peer)
         fresh = [each for each in named if each not in (self.node.me, *table.entries)]
         table.whole = not fresh
         if not rotates or len(table.entries) < table.most:
             return False
-        leaving = [peer, *(each for each in table.entries if each != peer)][: max(1, len(table.entries) // 2)]
+        leaving = [peer, *(each for each in table.entries if each != peer)]
         for new, old in zip(fresh, leaving):
             if not crowd(new, [each for each in table.entries if each != old], self.node.owners):
                 table.next[new] = old

@@ -33,8 +33,8 @@ class Table:
         "Who takes the place of which entry once it has answered: what is proven never gives way to a mere claim."
         self.whole = False
         "Whether an entry that was asked for others knew none: they are all here, or nearly."
-        self.copied = False
-        "Whether its entries are all another member's: they are exchanged in part, or everybody would link to few."
+        self.exchanges = 0
+        "How often its entries are still to be exchanged, since somebody else found them: or all would link to few."
 
     def sure(self) -> list[Peer]:
         """Entries that answered, and did not just fail to: whom this node may name to others."""

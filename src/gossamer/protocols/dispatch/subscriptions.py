@@ -4,7 +4,7 @@ Invariant at rest: on each link, what one end was told is what everybody on the 
 left out where covering is on). Links are a tree's, so no pattern comes back in a circle.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -12,7 +12,7 @@ from gossamer.core.covering import Covering
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -74,6 +74,21 @@ class Subscriptions(Layer):
             Agree: self.on_agree,
             Fade: self.on_fade,
         }
+
+    def bounds(self) -> Iterator[Bound]:
+        for peer in self.tellings:
+            yield f"patterns of neighbour {peer}", len(self.table.sources[peer]), self.params.patterns_max
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is not None:
+            return
+        if self.agreeing:
+            yield Agree()
+        for peer, times in self.gone.items():
+            yield Fade(peer, times)
+        for peer, telling in self.tellings.items():
+            if telling.flying is not None:
+                yield Repeat(peer, telling.stream, telling.number)
 
     def interest_changed(self, change: Change) -> None:
         self.table.interest_changed()

@@ -3,15 +3,16 @@
 Whom to hand them to, the interest view says. Events wait as long as it knows nobody.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import PICK, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.machine import SECOND_US
+from gossamer.core.publications import PUBLISHED_MAX
 from gossamer.core.roles import InterestView
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -43,6 +44,13 @@ class Outlets(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {LookAgain: self.on_look_again}
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "outlets", len(self.outlets), PUBLISHED_MAX + len(self.node.publications.topics())
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and any(each in self.outlets for each in self.node.publications.topics()):
+            yield LookAgain()
 
     def publish(self, event: Event) -> bool:
         self.outlets[event.topic] = None

@@ -8,20 +8,20 @@ event it does not get asks for it, and the link it asks over is eager again: tha
 messages are lost.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.events import Carried
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.layer import Handler
+from gossamer.core.layer import Bound, Handler
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
-from gossamer.protocols.flood.awaited import Awaited
-from gossamer.protocols.flood.branches import Branches
+from gossamer.protocols.flood.awaited import AWAITED_MAX, Awaited
+from gossamer.protocols.flood.branches import GUESTS_MAX, Branches
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
 from gossamer.protocols.flood.params import Params
@@ -69,6 +69,21 @@ class BroadcastTree(Flood):
             TellLazily: self.on_tell,
             Look: self.on_look,
         }
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "trees", len(self.branches), TOPICS_MAX
+        yield "events remembered", len(self.recent.kept), self.params.remembered
+        yield "events awaited", len(self.awaited), AWAITED_MAX
+        for topic, branch in self.branches.items():
+            yield f"guests of {topic}", len(branch.guests), GUESTS_MAX
+        for topic, telling in self.telling.items():
+            yield f"events to tell of on {topic}", len(telling), IDS_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.telling:
+            yield TellLazily()
+        if topic is None and len(self.awaited):
+            yield Look()
 
     # -- neighbours -------------------------------------------------------------------------------------------
 

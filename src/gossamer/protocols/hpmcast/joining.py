@@ -2,8 +2,11 @@
 until its neighbours have it; these send it their views (4.2.1). Where nobody lives there yet, whoever knows that does.
 """
 
+from collections.abc import Iterator
+
 from gossamer.core.draws import distinct, fold
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Bound
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import first_hand
 from gossamer.protocols.hpmcast.addresses import Address, branch
@@ -41,6 +44,12 @@ class Joining:
         self.greeted: dict[Peer, int] = {}
         "Until when each is not greeted again."
         self.tries = 0
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "peers to begin with", len(self.seeds), SEEDS_MAX
+        yield "visitors", len(self.visitors), VISITORS_MAX
+        yield "peers missed", len(self.missed), MISSED_MAX
+        yield "peers greeted", len(self.greeted), GREETED_MAX
 
     def know(self, contacts: tuple[Peer, ...]) -> None:
         for peer in contacts:

@@ -3,7 +3,7 @@
 The spreading half of hpmcast. It asks a few questions of whoever knows the views, fixed or living.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from msgspec import Struct
@@ -11,7 +11,7 @@ from msgspec import Struct
 from gossamer.core.draws import GOSSIP, LOOK, distinct, fold
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast import rules
@@ -84,6 +84,13 @@ class Levels(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {LevelGossip: self.on_gossip, GossipStep: self.on_step}
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "events to gossip", len(self.gossips), BUFFERED_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.gossips:
+            yield GossipStep()
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         if isinstance(params, Params):

@@ -11,18 +11,18 @@ from msgspec import Struct
 from gossamer.core.draws import chance, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.asked import Asked
-from gossamer.protocols.hpmcast.comparing import Comparing
+from gossamer.protocols.hpmcast.comparing import EXPECTED_MAX, Comparing
 from gossamer.protocols.hpmcast.joining import Joining
 from gossamer.protocols.hpmcast.messages import SEATS_MAX, LaterRows, Ping, PlaceRequest, Pong, RowDigest, SubsystemRow
-from gossamer.protocols.hpmcast.tables import KnownRow, ViewTables
+from gossamer.protocols.hpmcast.tables import LINES_MAX, KnownRow, ViewTables
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.hpmcast.wanting import Interest
-from gossamer.protocols.hpmcast.watching import NeighbourWatch
+from gossamer.protocols.hpmcast.watching import LOST_MAX, NeighbourWatch
 
 HURRIED = 6
 "Turns that come faster after a change."
@@ -71,6 +71,17 @@ class Membership(Layer):
             Pong: self.on_pong,
             CompareTurn: self.on_turn,
         }
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from self.joining.bounds()
+        yield "peers whose rows are heard", len(self.comparing.expected), EXPECTED_MAX
+        yield "neighbours given up", len(self.watch.lost), LOST_MAX
+        for level in range(1, self.levels + 1):
+            yield f"rows on level {level}", sum(1 for _ in self.tables.told(level)), LINES_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.begun and not self.gone:
+            yield CompareTurn(self.turns)
 
     # -- views ----------------------------------------------------------------------------------------------------
 

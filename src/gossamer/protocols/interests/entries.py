@@ -1,14 +1,14 @@
 """The entries: whoever lacks one, or has an older one, asks; whoever has it tells. An entry is changed by nobody but
 the node it is about."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from msgspec import Struct
 
 from gossamer.core.draws import JOIN, fold
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
 from gossamer.parts.own_wants import OwnWants
@@ -53,6 +53,9 @@ class Entries(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {AskWants: self.on_ask, TellWants: self.on_tell}
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "nodes asked about", len(self.asked), OPEN_MAX
 
     @property
     def stamp(self) -> tuple[int, int]:

@@ -5,14 +5,14 @@ has an older one, asks for it. So what nodes want travels only when it changes, 
 which nobody hears any more is forgotten everywhere.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import JOIN, TICK, chance, distinct, fold
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
@@ -22,7 +22,7 @@ from gossamer.protocols.interests.entries import Entries
 from gossamer.protocols.interests.messages import Gone, Mark, NodesDigest
 from gossamer.protocols.interests.params import Params
 from gossamer.protocols.interests.ring import position_of_topic
-from gossamer.protocols.interests.view import REMEMBERED, KnownInterests
+from gossamer.protocols.interests.view import REMEMBERED, WORDS_MAX, KnownInterests
 
 HURRIED = 10
 "Turns that come faster after a node came, or its own interest changed."
@@ -90,6 +90,18 @@ class Interests(Layer):
     @property
     def mine(self) -> Wants:
         return self.own.now()
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "nodes known", len(self.view.known), self.params.view_max
+        yield "itself among the nodes known", int(self.node.me in self.view.known), 0
+        yield "words of what others want", self.view.words, WORDS_MAX
+        yield "nodes given up", len(self.view.lost), REMEMBERED
+        yield "nodes to begin with", len(self.seeds), REMEMBERED
+        yield "nodes there is news of", len(self.fresh), FRESH_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.begun:
+            yield Turn(self.turns)
 
     # -- life ---------------------------------------------------------------------------------------------------
 

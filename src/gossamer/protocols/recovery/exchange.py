@@ -1,7 +1,7 @@
 """Recovery without counts, for a spread that matches events on their way: each subscriber gets what its own filters
 match, and nobody could see a gap."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Matching
 from gossamer.core.stack import Stack
@@ -46,6 +46,13 @@ class Exchange(Layer):
             Again: self.on_again,
             List: self.listing.on_list,
         }
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from self.holding.bounds()
+        yield from self.listing.bounds()
+
+    def lives_by(self, topic: Topic | None) -> Sequence[Struct]:
+        return self.listing.pulse.under_way() if topic is None else ()
 
     def tuned(self, topic: Topic, params: Struct) -> None:
         self.settings.tune(topic, params)

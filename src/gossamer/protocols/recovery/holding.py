@@ -1,10 +1,11 @@
 """What a node holds for others: recent events themselves, and beyond them what it can ask of the store."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from gossamer.core.draws import EVICT
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
+from gossamer.core.layer import Bound
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.cache import TAG_BYTES, Cache, Drawn, OthersFirst, Queue, Tags
@@ -60,6 +61,12 @@ class Holding:
         self.node = node
         self.cache: Cache[Held] = Cache(params.cache, BYTES_MAX, queue(node, params))
         self.stored: Cache[Stored] | None = Cache(STORED * params.cache, BYTES_MAX) if params.store else None
+
+    def bounds(self) -> Iterator[Bound]:
+        for what, cache in (("held", self.cache), ("stored", self.stored)):
+            if cache is not None and len(cache.order) > 1:  # one parcel may be larger than all that fits otherwise
+                yield f"events {what}", cache.count, cache.size
+                yield f"bytes of events {what}", cache.bytes, cache.bytes_max
 
     def keep(self, carried: Carried, ours: bool) -> None:
         if carried.more and self.cache.queue is not None:

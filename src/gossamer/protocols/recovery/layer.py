@@ -1,6 +1,6 @@
 """Recovery over any spread that is a Ground: what one node notices, holds, asks for and answers (003)."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -8,7 +8,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Carried, Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.machine import SECOND_US
 from gossamer.core.patterns import UNCOUNTED, Pattern
 from gossamer.core.roles import Ground
@@ -19,7 +19,7 @@ from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.listing import List, Listing
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Listed, Lost, Want
 from gossamer.protocols.recovery.noticing import Noticing, follow_up
-from gossamer.protocols.recovery.offers import Offer, Offers
+from gossamer.protocols.recovery.offers import TOLD_MAX, Offer, Offers
 from gossamer.protocols.recovery.params import Params
 from gossamer.protocols.recovery.passing import Passing
 from gossamer.protocols.recovery.pushing import Pushing
@@ -82,6 +82,20 @@ class Recovery(Layer):
             Say: self.tails.on_say,
             List: self.listing.on_list,
         }
+
+    def bounds(self) -> Iterator[Bound]:
+        yield from self.streams.bounds()
+        yield from self.holding.bounds()
+        yield from self.tails.bounds()
+        yield from self.listing.bounds()
+        yield "patterns told of", len(self.offers.told), TOLD_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None:
+            yield from self.rounds.lives_by()
+            yield from self.offers.pulse.under_way()
+            yield from self.tails.lives_by()
+            yield from self.listing.pulse.under_way()
 
     # -- life -------------------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ its side, while these are young, and asks for those it lacks. What is only carri
 behind it nobody else may have it.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 
 from msgspec import Struct
@@ -14,6 +14,7 @@ from msgspec import Struct
 from gossamer.core.draws import EXCHANGE
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
+from gossamer.core.layer import Bound
 from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Matching
 from gossamer.core.stack import Stack
@@ -55,6 +56,9 @@ class Listing:
         self.turn = 0
         "How many of them are to be told of before this was in vain."
         self.rounds = 0
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "events told of by id", len(self.young), self.params(ROOT).cache
 
     def add(self, carried: Carried) -> None:
         """Events that are held: for a while others are told of them."""

@@ -44,6 +44,10 @@ class Pulse:
         self.due_us = following_us + self.interval_us - self.least_us
         self.node.out.timer(self.due_us - now_us, self.timer(self.due_us))
 
+    def under_way(self) -> list[Struct]:
+        """Its timer, while there is something to say."""
+        return [] if self.due_us is None else [self.timer(self.due_us)]
+
     def beats(self, due_us: int) -> bool:
         """Whether a timer that went off is the one that is waited for. Then nothing is, until it is set again."""
         if due_us != self.due_us:

@@ -78,6 +78,12 @@ class Rounds:
             found = self.regimes[params] = Regime(self.node, self.numbers, params)
         return found
 
+    def lives_by(self) -> Iterator[Struct]:
+        for regime in self.regimes.values():
+            yield from regime.pulse.under_way()
+            if regime.hurries:
+                yield Hurry(regime.number)
+
     def open(self, topics: Iterable[Topic]) -> None:
         """Those who push gossip about any of these from the beginning, and whatever happens."""
         for topic in topics:

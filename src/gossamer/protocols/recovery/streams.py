@@ -4,18 +4,19 @@ A stream is what one incarnation of a publisher counts by one pattern. What its 
 it is hearsay, and moves nothing but the losses asked for.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
+from gossamer.core.layer import Bound
 from gossamer.core.machine import Missing
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.lost import LostBuffer
-from gossamer.protocols.recovery.gaps import Gap, Gaps, runs
+from gossamer.protocols.recovery.gaps import GAPS_MAX, Gap, Gaps, runs
 from gossamer.protocols.recovery.params import Params
 
 LOST_MAX = 20_000
@@ -66,6 +67,11 @@ class Streams:
         self.lost = LostBuffer(LOST_MAX)
         self.gaps = Gaps(node, self.lost)
         self.interest_changed(node.interest.whole())
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "publishers", len(self.sources), SOURCES_MAX
+        yield "losses", len(self.lost), LOST_MAX
+        yield "gaps", len(self.gaps.waiting), GAPS_MAX + 1
 
     def interest_changed(self, change: Change) -> None:
         by_content, widest = self.node.interest.by_content, self.node.interest.widest

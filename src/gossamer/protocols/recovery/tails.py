@@ -4,12 +4,13 @@ What it says of itself is believed. What others pass on only counts for streams 
 places ahead: nobody can make it ask for what never was.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
+from gossamer.core.layer import Bound
 from gossamer.core.machine import SECOND_US
 from gossamer.core.patterns import Pattern, Tag
 from gossamer.core.roles import Ground
@@ -83,6 +84,18 @@ class Tails:
         self.saying = False
         "Whether a timer is set for those that are left."
         self.claimed = Buckets(CLAIMED_PER_S, CLAIMED_BURST)
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "tails", len(self.own), TAILS_MAX
+        yield "patterns nobody is told of", len(self.untold), TAILS_MAX
+        yield "tails whose turn it is", len(self.ready), TAILS_MAX
+
+    def lives_by(self) -> Iterator[Struct]:
+        for signature, tail in self.own.items():
+            if tail.due_us is not None:
+                yield Idle(signature, tail.due_us)
+        if self.ready:
+            yield Say()
 
     # -- of ourselves -----------------------------------------------------------------------------------------
 

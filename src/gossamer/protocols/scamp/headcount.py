@@ -1,6 +1,6 @@
 """The census of each community, gossiped among the members a membership layer knows: push and pull, one at a time."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -51,6 +51,10 @@ class Headcount(Layer):
     def size(self, topic: Topic) -> int:
         tally = self.tallies.get(topic)
         return tally.census.estimate() if tally else 1
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is not None and (tally := self.tallies.get(topic)) is not None:
+            yield Count(topic, tally.life)
 
     def joined(self, topic: Topic) -> None:
         self.count += 1

@@ -4,13 +4,13 @@ Joining, renewing a lease and coming back from isolation are one act: ask the se
 accepted. Whoever is held learns so (`Kept`, then every `Beat`), hence a node that hears no beat is in nobody's view.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
 from gossamer.core.draws import JOIN, TICK, chance, distinct, draw, fold
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.roles import Contacts
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -113,6 +113,17 @@ class Scamp(Layer):
         """Members to name to those who search, in ever another order: the same few should not serve all newcomers."""
         key = self.keeping.fresh_key(JOIN)
         return sorted(self.sure(topic), key=lambda peer: draw(key, peer))
+
+    def bounds(self) -> Iterator[Bound]:
+        for topic, view in self.views.items():
+            most = self.params_of(topic).view_max
+            yield f"members of {topic}", len(view.held), most
+            yield f"holders in {topic}", len(view.holders), most
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is not None and (view := self.views.get(topic)) is not None:
+            yield BeatsDue(topic, view.life)
+            yield (Renew if view.phase == "settled" else AnswerDue)(topic, view.generation)
 
     # -- life ---------------------------------------------------------------------------------------------------
 

@@ -4,14 +4,14 @@ Invariant: a node handles each request once, whether or not it is interested in 
 most neighbours + … + neighbours ** ttl messages, and three more at each node that handles it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
 
 from gossamer.core.draws import SEARCH, distinct, fold
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.machine import SECOND_US
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
@@ -73,6 +73,19 @@ class Search(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {ReqContact: self.on_req_contact, AnsContact: self.on_ans_contact, AskOn: self.on_ask_on}
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "acquaintances", len(self.acquaintances), self.params.acquaintances
+        yield "peers to begin with", len(self.seeds), self.params.remembered
+        yield "peers given up", len(self.lost), self.params.remembered
+        yield "topics asked for", len(self.sought), SOUGHT_MAX
+        yield "topics to ask for", len(self.waiting), WAITING_MAX
+        yield "spellings", len(self.spellings), SPELLED_MAX + len(self.node.interest.mine())
+        yield "itself among its acquaintances", int(self.node.me in self.acquaintances), 0
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.waiting:
+            yield AskOn()
 
     def started(self, contacts: Sequence[Peer]) -> None:
         for peer in contacts:

@@ -12,6 +12,7 @@ from gossamer.core.draws import TICK, chance
 from gossamer.core.ids import Peer
 from gossamer.core.layer import Handler, Layer
 from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
 from gossamer.parts.liveness import Unanswered
 from gossamer.parts.wants import Wants
 from gossamer.protocols.spidercast.links import Links
@@ -45,6 +46,9 @@ class Beats(Layer):
             self.begun = True
             start = chance(self.node.key(TICK, self.node.now_us), 0)
             self.out.timer(1 + round(start * self.links.params.beat_us), BeatDue())
+
+    def lives_by(self, topic: Topic | None) -> Sequence[Struct]:
+        return [BeatDue()] if topic is None and self.begun else []
 
     def link_down(self, peer: Peer) -> None:
         self.unanswered.heard(peer)

@@ -5,13 +5,13 @@ Notices are left at the homes of all topics above as well, where those wait who 
 Everything kept for others is bounded: boards, notices on one board, and requests of one peer.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.roles import InterestView
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets, first_hand
@@ -59,6 +59,11 @@ class Homes(Layer):
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {Seek: self.on_seek, Found: self.on_found, ToSelf: self.on_to_self}
+
+    def bounds(self) -> Iterator[Bound]:
+        for boards in self.boards:
+            yield "boards", len(boards), BOARDS_MAX
+            yield "notices on a board", max(map(len, boards.values()), default=0), rules.BOARD_MAX
 
     def peer_down(self, peer: Peer) -> None:
         for boards in self.boards:

@@ -6,7 +6,7 @@ topic wants what it includes. `links.py` has the links, `task.py` the choice of 
 `homes.py` the remedy for topics so rare that nobody of the view wants them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from msgspec import Struct
@@ -117,6 +117,12 @@ class Spidercast(Layer):
             "overlay_uncovered": greedy.under,
             "view_nodes": len(self.view.entries()),
         }
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.number:
+            yield Maintain(self.number)
+            if self.gathering:
+                yield Gather()
 
     # -- interest -----------------------------------------------------------------------------------------------
 

@@ -5,13 +5,13 @@ told so, and whoever is removed was told or said so itself, or is believed dead.
 leaves behind.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from msgspec import Struct
 
 from gossamer.core.draws import CANDIDATE, DISCONNECT, REDIRECT, fold
 from gossamer.core.ids import Peer
-from gossamer.core.layer import Handler, Layer
+from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
 from gossamer.parts.own_wants import OwnWants
@@ -54,6 +54,11 @@ class Links(Layer):
         }
 
     # -- what others ask ----------------------------------------------------------------------------------------
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "itself among its neighbours", int(self.linked(self.node.me)), 0
+        for task in self.tasks:
+            yield "nodes introduced", len(task.introduced), rules.INTRODUCED_MAX
 
     @property
     def wants(self) -> Wants:
