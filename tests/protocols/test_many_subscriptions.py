@@ -1,14 +1,12 @@
 """Many topics, many filters: what one more of them costs does not grow with how many there are."""
 
-import sys
 import time
 from collections.abc import Callable, Sequence
-from types import FrameType
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
+from counting import lines_run
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Deliver, Effect, Given, Note, Publish, Started, Subscribe
@@ -137,23 +135,6 @@ def test_ten_thousand_at_once_cost_five_seconds_at_most_and_events_of_all_come(s
     near, wishes = Neighbours(spread), [KINDS[kind](number) for number in range(10_000)]
     assert near.subscribe(wishes, every_s=0) <= 5.0
     check_delivered(near, wishes)
-
-
-def lines_run(work: Callable[[], object]) -> int:
-    """Lines of Python that a piece of work goes through, each time round a loop counted: the same on any machine."""
-    count, before = 0, sys.gettrace()
-
-    def trace(frame: FrameType, event: str, arg: object) -> Any:
-        nonlocal count
-        count += event == "line"
-        return trace
-
-    sys.settrace(trace)
-    try:
-        work()
-    finally:
-        sys.settrace(before)
-    return count
 
 
 @each
