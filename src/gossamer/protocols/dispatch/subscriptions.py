@@ -13,13 +13,14 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
 from gossamer.core.layer import Handler, Layer
+from gossamer.core.pattern_index import filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.dispatch.messages import Tell, Told
 from gossamer.protocols.dispatch.params import Params
-from gossamer.protocols.dispatch.table import ALL, Table, ghost, read
+from gossamer.protocols.dispatch.table import ALL, Table, ghost
 from gossamer.protocols.dispatch.telling import Telling
 
 TEXT_PER_S, TEXT_BURST = 50_000, 200_000
@@ -139,7 +140,7 @@ class Subscriptions(Layer):
             for pattern in patterns:
                 told.add(pattern)
             for pattern in told.shown:
-                self.table.add(source, pattern, read(pattern))
+                self.table.add(source, pattern, filter_of(pattern))
                 self.want(pattern)
         for telling in self.tellings.values():
             telling.settled()
@@ -251,7 +252,7 @@ class Subscriptions(Layer):
                 self.out.note("reject", peer=peer, topic=pattern.topic, detail="too many patterns")
                 continue
             try:
-                wanted = read(pattern)
+                wanted = filter_of(pattern)
             except Misuse:
                 self.out.note("reject", peer=peer, topic=pattern.topic, detail="bad filter")
                 continue
