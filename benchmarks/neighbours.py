@@ -48,8 +48,9 @@ class Metered:
 class Neighbours:
     """A node that subscribes, and another it is linked with."""
 
-    def __init__(self, spread: str) -> None:
-        self.world = World(lambda me: Metered(SPREADS[spread](me)), Network(1, Latency(median_us=5_000)))  # type: ignore[arg-type,return-value]
+    def __init__(self, spread: str, network: Network | None = None) -> None:
+        network = network or Network(1, Latency(median_us=5_000))
+        self.world = World(lambda me: Metered(SPREADS[spread](me)), network)  # type: ignore[arg-type,return-value]
         for peer in (OTHER, ME):
             self.world.start(peer, [OTHER] if peer == ME else [])
             self.world.give(peer, Subscribe(".other"))
