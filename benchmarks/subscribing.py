@@ -12,7 +12,7 @@ from benchmarks.bench import Bar, Scale, within
 from benchmarks.measure import Span, in_turns, ratio, scaled, span
 from benchmarks.neighbours import SPREADS, Neighbours
 from benchmarks.tables import Table, number, ranged
-from gossamer.core.events import Event
+from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId
 from gossamer.core.interest import Interest
 from gossamer.core.machine import Subscribe
@@ -32,6 +32,18 @@ KINDS: dict[str, Callable[[int], Subscribe]] = {
     "filters": lambda number: Subscribe(".a", workload.text(SEED, number)),
     "nested": lambda number: Subscribe(".a", f"price > {number}"),
 }
+IN_VAIN: dict[str, Callable[[int], dict[str, Attribute]]] = {
+    "a == #": lambda filters: {"a": -1},
+    "#.1 < a < #.9": lambda filters: {"a": filters // 2},
+    "a != #": lambda filters: {"b": 1},
+    's startswith "<#>"': lambda filters: {"s": "x" * 50},
+    's endswith "<#>"': lambda filters: {"s": "x" * 50},
+    's contains "<#>"': lambda filters: {"s": "x" * 50},
+    "a > # and b < #": lambda filters: {"a": filters // 2, "b": filters // 2},
+    "x == 1 and a > # and b < #": lambda filters: {"x": 1, "a": filters // 2, "b": filters // 2},
+}
+"Filters that have a number each, and an event that matches none of them."
+IN_VAIN_EVENTS = 50
 
 
 class Subscribed(Struct, frozen=True):
@@ -58,9 +70,18 @@ class Asked(Struct, frozen=True):
     times: Span
 
 
+class Unmatched(Struct, frozen=True):
+    """An event that matches none of a node's own filters, by what these ask for."""
+
+    what: str
+    filters: int
+    index_us: Span
+
+
 class Subscribing(Struct, frozen=True):
     subscribed: list[Subscribed]
     asked: list[Asked]
+    unmatched: list[Unmatched]
 
 
 def measure(scale: Scale) -> Subscribing:
@@ -70,7 +91,8 @@ def measure(scale: Scale) -> Subscribing:
 
 def of_sizes(most: int, turns: int, filters: list[int]) -> Subscribing:
     subscribed = [subscribe(spread, kind, most, turns) for spread in SPREADS for kind in KINDS]
-    return Subscribing(subscribed, [ask(count, turns) for count in filters])
+    asked = [ask(count, turns) for count in filters]
+    return Subscribing(subscribed, asked, [ask_in_vain(what, filters[-1], turns) for what in IN_VAIN])
 
 
 def subscribe(spread: str, kind: str, most: int, turns: int) -> Subscribed:
@@ -110,6 +132,19 @@ def ask(filters: int, turns: int) -> Asked:
     return Asked(filters, index_us, loop_us, ratio(*per_event))
 
 
+def ask_in_vain(what: str, filters: int, turns: int) -> Unmatched:
+    interest = Interest(Hierarchy())
+    for at in range(filters):
+        interest.subscribe(Pattern(".a", what.replace("#", str(at))))
+    event = Event(EventId(1, 0, 1), ".a", attributes=IN_VAIN[what](filters))
+
+    def by_index(turn: int) -> list[bool]:
+        return [interest.matches(event) for _ in range(IN_VAIN_EVENTS)]
+
+    assert not any(by_index(0))
+    return Unmatched(what, filters, scaled(in_turns({"": by_index}, turns, BUDGET_S)[""].cpu_s, 1e6 / IN_VAIN_EVENTS))
+
+
 def tables(told: Subscribing) -> list[Table]:
     rows = [
         [each.spread, each.kind, ranged(each.some_s), ranged(each.many_s), ranged(each.last), ranged(each.gone)]
@@ -119,9 +154,11 @@ def tables(told: Subscribing) -> list[Table]:
     asked = [
         [f"{each.filters:,}", ranged(each.index_us), ranged(each.loop_us), ranged(each.times)] for each in told.asked
     ]
+    unmatched = [[f"{each.filters:,}", each.what, ranged(each.index_us)] for each in told.unmatched]
     return [
         Table("One node of two subscribes to very many, one by one", head, rows, SAID),
         Table("An event against a node's own filters", ["filters", "index, µs", "loop, µs", "times as fast"], asked),
+        Table("An event that matches none of them", ["filters", "each with a number for #", "index, µs"], unmatched),
     ]
 
 

@@ -14,4 +14,5 @@ def test_every_spread_is_timed_with_topics_and_filters_and_index_and_loop_agree(
     few, many, leaving, asked = (bar.met for bar in subscribing.bars(told))
     assert (few, many, asked) == (True, True, None)
     assert leaving is not None  # of so few an idle second costs more
-    assert len(subscribing.tables(told)) == 2
+    assert [each.what for each in told.unmatched] == [*subscribing.IN_VAIN]
+    assert len(subscribing.tables(told)) == 3
