@@ -47,14 +47,14 @@ IN_VAIN_EVENTS = 50
 
 
 class Subscribed(Struct, frozen=True):
-    """A node of one spread, linked with another, that subscribes one by one, a millisecond apart."""
+    """A node of one spread, linked with another."""
 
     spread: str
     kind: str
     some_s: Span
-    "CPU time of the first 2,000."
+    "CPU time of 2,000, a millisecond apart, and of what follows within a second."
     many_s: Span
-    "Of 10,000."
+    "Of 10,000, each 2,000 at once, and five such seconds."
     last: Span
     "How many times as long the last 2,000 of these take as the first."
     gone: Span
@@ -99,12 +99,13 @@ def subscribe(spread: str, kind: str, most: int, turns: int) -> Subscribed:
     parts = range(0, most, min(most, SOME))
     some, many, last, gone = [], [], [], []
     for _ in range(turns):
-        near, wishes = Neighbours(spread), [KINDS[kind](at) for at in range(most)]
-        took = [near.subscribe(wishes[first : first + min(most, SOME)], EVERY_S) for first in parts]
-        some.append(took[0])
+        wishes = [KINDS[kind](at) for at in range(most)]
+        some.append(Neighbours(spread).subscribe(wishes[:SOME], EVERY_S))
+        near = Neighbours(spread)
+        took = [near.subscribe(wishes[first : first + min(most, SOME)], 0) for first in parts]
         many.append(sum(took))
         last.append(took[-1] / took[0])
-        gone.append(near.unsubscribe(wishes, EVERY_S) / sum(took))
+        gone.append(near.unsubscribe(wishes, 0) / sum(took))
     return Subscribed(spread, kind, span(some), span(many), span(last), span(gone))
 
 
