@@ -1,12 +1,15 @@
 """Held back is what something shown covers, whatever `covers` can tell."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.core.covering import SEARCHED_MAX, Covering
+from counting import lines_run
+from gossamer.core.covering import FREED_PAIRS_MAX, SEARCHED_MAX, Covering
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
 
@@ -35,13 +38,21 @@ def reachable(hierarchy: Hierarchy, covers: Callable[[str, str], bool], wide: Pa
     return set(found)
 
 
+def may_compare(pairs: int) -> AbstractContextManager[object]:
+    return patch("gossamer.core.covering.FREED_PAIRS_MAX", pairs)
+
+
 @settings(max_examples=150)
-@given(ACTS, RELATION, st.sampled_from([PLAIN, CROSSED]))
+@given(ACTS, RELATION, st.sampled_from([PLAIN, CROSSED]), st.sampled_from([0, 3, 1_000]))
 def test_everything_held_back_stands_under_something_shown(
-    acts: list[tuple[bool, Pattern]], pairs: set[tuple[str, str]], hierarchy: Hierarchy
+    acts: list[tuple[bool, Pattern]], pairs: set[tuple[str, str]], hierarchy: Hierarchy, most: int
 ) -> None:
-    """The relation of filters is drawn at will: neither complete, nor without circles."""
-    covers = from_pairs(pairs)
+    """The relation of filters is drawn at will: neither complete, nor without circles. However few are compared."""
+    with may_compare(most):
+        check_held(acts, from_pairs(pairs), hierarchy)
+
+
+def check_held(acts: list[tuple[bool, Pattern]], covers: Callable[[str, str], bool], hierarchy: Hierarchy) -> None:
     kept, there = Covering(hierarchy, covers), {}
     told: dict[Pattern, None] = {}
     for comes, pattern in acts:
@@ -60,8 +71,10 @@ def test_everything_held_back_stands_under_something_shown(
         assert {*kept.shown, *kept.held} == {*there}
         assert not {*kept.shown} & {*kept.held}
         assert {each for topic in TOPICS for each in kept.of_topic(topic)} == {*kept.shown}
-        for held, by in kept.held.items():
-            assert by in kept.shown
+        under = [(held, by) for by in kept.shown for held in kept.under(by)]
+        assert sorted(held for held, _ in under) == sorted(kept.held)
+        assert all(kept.held_by(held) == by for held, by in under)
+        for held, by in under:
             assert held in reachable(hierarchy, covers, by)
 
 
@@ -74,7 +87,8 @@ def test_where_covers_is_an_order_the_widest_are_shown(acts: list[tuple[bool, in
     there: set[Pattern] = set()
     for comes, number, topic in acts:
         pattern = Pattern(topic, str(number) if number else "")
-        (kept.add if comes else kept.remove)(pattern)
+        with may_compare(10_000):
+            (kept.add if comes else kept.remove)(pattern)
         (there.add if comes else there.discard)(pattern)
         widest = [
             each
@@ -123,4 +137,45 @@ def test_topics_are_told_apart_however_many_there_are() -> None:
     assert [*kept.shown] == [Pattern(".a")]
     kept.remove(Pattern(".a"))
     assert len(kept.shown) == 3 * SEARCHED_MAX
-    assert kept.held == {Pattern(".a.t7.below", "x > 1"): Pattern(".a.t7")}
+    assert [*kept.held] == [*kept.under(Pattern(".a.t7"))] == [Pattern(".a.t7.below", "x > 1")]
+
+
+def nested(patterns: int) -> list[Pattern]:
+    """Each includes all that follow."""
+    return [Pattern(".a", str(number)) for number in range(patterns)]
+
+
+ORDERS: dict[str, Callable[[list[Pattern]], Sequence[Pattern]]] = {
+    "widest first": lambda patterns: patterns,
+    "narrowest first": lambda patterns: patterns[::-1],
+    "from the middle": lambda patterns: sorted(patterns, key=lambda each: abs(int(each.where) - len(patterns) // 2)),
+}
+
+
+@pytest.mark.parametrize("comes", ORDERS)
+@pytest.mark.parametrize("goes", ORDERS)
+def test_nested_filters_go_at_the_cost_of_a_few_comparisons_each(comes: str, goes: str) -> None:
+    asked = 0
+
+    def is_less(wide: str, narrow: str) -> bool:
+        nonlocal asked
+        asked += 1
+        return int(wide) <= int(narrow)
+
+    kept, patterns = Covering(PLAIN, is_less), nested(4 * SEARCHED_MAX)
+    for each in ORDERS[comes](patterns):
+        kept.add(each)
+    assert [*kept.shown] == patterns[:1]
+    asked = 0
+    steps = lines_run(lambda: [kept.remove(each) for each in ORDERS[goes](patterns)])
+    assert not {*kept.shown, *kept.held}
+    assert asked <= FREED_PAIRS_MAX**2
+    assert steps <= 110 * len(patterns)
+
+
+def test_ever_wider_filters_come_at_the_cost_of_a_few_steps_each() -> None:
+    def steps(patterns: int) -> int:
+        kept = Covering(PLAIN, lambda wide, narrow: int(wide) <= int(narrow))
+        return lines_run(lambda: [kept.add(each) for each in reversed(nested(patterns))])
+
+    assert steps(2_000) <= 11 * steps(200)

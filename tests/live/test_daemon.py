@@ -93,6 +93,19 @@ def test_topics_are_subscribed_and_left() -> None:
     alone(test, subscribe=(".a", ".b"))
 
 
+def test_topics_can_be_exchanged_where_there_is_room_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.parts.own_wants.WANTS_BYTES_MAX", 3 * 8)
+
+    def test(node: Node) -> None:
+        take_over(node, replace(node.config, subscribe=(".d", ".e", ".c")))
+        assert [*node.station.machine.interest.subscribed] == [".c", ".d", ".e"]
+        with pytest.raises(Misuse, match="4 topics are more than this node can tell others about"):
+            take_over(node, replace(node.config, subscribe=(".a", ".b", ".c", ".d")))
+        assert [*node.station.machine.interest.subscribed] == [".c", ".d", ".e"]
+
+    alone(test, subscribe=(".a", ".b", ".c"), spread="spidercast")
+
+
 def test_a_topic_that_clients_read_too_stays_subscribed() -> None:
     async def reading(node: Node) -> None:
         async with node.subscribe(".a"):

@@ -1,14 +1,19 @@
 """Deliveries of one turn: kept pack by pack where packs are whole, and every event in its place."""
 
 import asyncio
+from contextlib import AsyncExitStack
 from typing import Any
 
+import pytest
+
 from gossamer.core.events import Event
+from gossamer.core.filters import parse
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Deliver
+from gossamer.core.machine import Deliver, Missing
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
 from gossamer.live.bodies import Bodies
-from gossamer.live.deliveries import Delivery
+from gossamer.live.deliveries import Delivery, Gap
 from gossamer.live.metrics import Metrics
 from gossamer.live.readers import Readers
 from gossamer.live.spool import Kept, KeptPack
@@ -91,5 +96,38 @@ def test_every_reader_gets_its_topics_in_the_places_they_were_given() -> None:
             ]
             assert desk.metrics.deliveries == {".a": 3, ".b": 3, ".a.c": 2}
             assert desk.metrics.events_delivered == desk.last_place() == 8
+
+    asyncio.run(scenario())
+
+
+READERS = [(".", None), (".e", None), (".e", "p > 0"), (".e", "p > 1"), (".e", "q"), (".e.f", None), (".e.f", "p == 5")]
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        (Pattern(".e"), READERS),
+        (Pattern(".e", "p > 0"), [(".e", "p > 0"), (".e", "p > 1"), (".e.f", "p == 5")]),
+        (Pattern(".e", "p > 1"), [(".e", "p > 1"), (".e.f", "p == 5")]),
+        (Pattern(".e.f", "p > 0"), [(".e", "p > 0"), (".e.f", "p == 5")]),
+        (Pattern(".e", "true"), READERS[1:]),  # asked for in place of what could not be told
+        (Pattern(".x"), [(".", None)]),
+    ],
+)
+def test_who_reads_a_part_of_what_is_counted_is_told_that_something_is_missing(
+    missing: Pattern, told: list[tuple[str, str | None]]
+) -> None:
+    async def scenario() -> None:
+        desk = readers()
+        async with AsyncExitStack() as open_inboxes:
+            inboxes = {}
+            for topic, where in READERS:
+                inbox = desk.open(topic, None if where is None else parse(where), "", False, False, True)
+                inboxes[topic, where] = await open_inboxes.enter_async_context(inbox)
+            desk.missing(Missing(9, 1, missing, 3, 4))
+            gaps = {reader: [*inbox.memory] for reader, inbox in inboxes.items() if inbox.memory}
+            assert [*gaps] == told
+            why = f"events of {missing.topic} from one publisher have not come: they follow if they are found"
+            assert all(gap == [Gap(2, why, missing.topic, 9)] for gap in gaps.values())
 
     asyncio.run(scenario())

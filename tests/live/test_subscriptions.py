@@ -25,8 +25,8 @@ class Fed:
     def __init__(self, fed: list[Given], most: int = 1000) -> None:
         self.feed, self.most = fed.append, most
 
-    def refusal(self, topics: Sequence[Topic]) -> str | None:
-        return f"{len(topics)} are too many" if len(topics) > self.most else None
+    def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        return f"{len(topics)} are too many" if len(topics) - len(gone) > self.most else None
 
 
 def test_a_topic_that_the_machine_refuses_is_not_counted() -> None:
@@ -76,3 +76,12 @@ def test_a_reader_that_did_without_leaves_recovery_on_for_the_next_one() -> None
     assert fed == [Subscribe(".a"), Tune(".a", NONE), Unsubscribe(".a"), Tune(".a", LIVE)]
     readers.add(".a")
     assert fed[4:] == [Subscribe(".a")]
+
+
+def test_what_goes_makes_room_unless_others_read_it_too() -> None:
+    readers = Subscriptions(Fed([], most=1), False, lambda topic: LIVE)
+    readers.add(".a")
+    readers.check([".b", ".c"], gone=[".a"])
+    readers.add(".a", "x > 1")
+    with pytest.raises(Misuse, match="2 are too many"):
+        readers.check([".b", ".c"], gone=[".a"])

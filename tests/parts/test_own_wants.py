@@ -43,15 +43,20 @@ def test_they_are_what_the_topics_are_and_as_long_as_is_said(
         assert len(own) == len(there)
 
 
-@given(st.lists(TOPICS, max_size=12, unique=True), st.lists(TOPICS, max_size=6), st.integers(0, 150))
-def test_there_is_room_exactly_for_what_could_be_told(held: list[str], more: list[str], most: int) -> None:
-    own, whole = filled(held), filled([*dict.fromkeys([*held, *more])])
+SOME = st.lists(TOPICS, max_size=6)
+
+
+@given(st.lists(TOPICS, max_size=12, unique=True), SOME, SOME, st.integers(0, 150))
+def test_there_is_room_exactly_for_what_could_be_told(
+    held: list[str], more: list[str], gone: list[str], most: int
+) -> None:
+    own, whole = filled(held), filled([*dict.fromkeys([*(each for each in held if each not in gone), *more])])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(own_wants, "WANTS_BYTES_MAX", most)
-        assert own.has_room(more) == (whole.size <= most)
+        assert own.has_room(more, gone) == (whole.size <= most)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(own_wants, "WORDS_MAX", most // 8)
-        assert own.has_room(more) == (whole.words <= most // 8)
+        assert own.has_room(more, gone) == (whole.words <= most // 8)
 
 
 @pytest.mark.parametrize("topic", [".t{}", ".a{}.b{}.c{}", ".a.b.c.d.e.f.g.h{}"])

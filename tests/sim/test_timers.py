@@ -44,7 +44,7 @@ def test_whatever_carries_events_says_what_it_keeps_and_by_which_timers_it_lives
         ("camcast", scamp.AnswerDue, "Scamp"),
         ("camcast", scamp.Renew, "Scamp"),
         ("camcast", Count, "Headcount"),
-        ("camcast", Check, "Links"),
+        ("camcast", Check, "Probing"),
         ("spidercast", Turn, "Interests"),
         ("spidercast", Maintain, "Spidercast"),
         ("spidercast", BeatDue, "Beats"),

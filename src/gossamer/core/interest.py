@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.core.covering import Covering
 from gossamer.core.events import Event
-from gossamer.core.pattern_index import PatternIndex
+from gossamer.core.pattern_index import PatternIndex, filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 
@@ -59,7 +59,7 @@ class Interest:
     def subscribe(self, pattern: Pattern) -> Change:
         if pattern in self.patterns:
             return NO_CHANGE
-        wanted, topic = _read(pattern.where) if pattern.where else None, pattern.topic
+        wanted, topic = filter_of(pattern), pattern.topic
         inside = self.takes_part(topic)
         self.patterns[pattern] = wanted
         self.subscribed[topic] = self.subscribed.get(topic, 0) + 1
@@ -153,9 +153,3 @@ class Interest:
         if self._local is None:
             self._local = sorted(self.widest.shown, key=lambda pattern: pattern.signature)
         return self._local
-
-
-def _read(where: str) -> "Filter":
-    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
-
-    return parse(where)

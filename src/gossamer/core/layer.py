@@ -60,8 +60,9 @@ class Layer:
     def interest_changed(self, change: Change) -> None:
         """Our users subscribe to other patterns now, or publish on other topics: what came, and what went."""
 
-    def refuses(self, topics: Sequence[Topic]) -> str | None:
-        """Why this node cannot take part in these topics too, in a sentence for its user; None: it can."""
+    def refuses(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        """Why this node cannot take part in these topics too, once it has left those, in a sentence for its user; None:
+        it can."""
         return None
 
     def contacts_found(self, topic: Topic, peers: Sequence[Peer]) -> None:

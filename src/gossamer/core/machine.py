@@ -215,8 +215,8 @@ class Machine(Protocol):
     def claims(self, message: Message, sender: Peer) -> tuple[tuple[Topic, Peer], ...]:
         """Whom this message makes a member of what, if it is believed."""
 
-    def refusal(self, topics: Sequence[Topic]) -> str | None:
-        """Why our user cannot subscribe to these topics too, in a sentence; None: it can."""
+    def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        """Why our user cannot subscribe to these topics too, once it has left those, in a sentence; None: it can."""
 
     @property
     def waiting(self) -> int:

@@ -11,6 +11,15 @@ if TYPE_CHECKING:
     from gossamer.core.filters import Filter, Index
 
 
+def filter_of(pattern: Pattern) -> "Filter | None":
+    """What a pattern asks of attributes; None: nothing. Raises Misuse where the text is no filter."""
+    if not pattern.where:
+        return None
+    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
+
+    return parse(pattern.where)
+
+
 class PatternIndex:
     """An event's topic has few topics above it: each is looked up, and where there are filters their index is asked."""
 

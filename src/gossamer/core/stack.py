@@ -225,10 +225,11 @@ class Stack:
             self.tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
         self.tell(lambda layer: layer.interest_changed(change))
 
-    def refusal(self, topics: Sequence[Topic]) -> str | None:
-        """Why this node cannot take part in these topics too; None: it can."""
+    def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        """Why this node cannot take part in these topics too, once its user reads those no more; None: it can."""
         fresh = [topic for topic in topics if not self.interest.takes_part(topic)]
-        return next((why for layer in self.layers if fresh and (why := layer.refuses(fresh)) is not None), None)
+        left = [topic for topic in gone if topic in self.interest.subscribed and topic not in self.interest.publishing]
+        return next((why for layer in self.layers if fresh and (why := layer.refuses(fresh, left)) is not None), None)
 
 
 def parts_of(layer: Layer) -> list[Layer]:

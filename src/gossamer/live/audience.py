@@ -53,6 +53,11 @@ class Audience:
         asked, indexes = self._concerned(topic)
         return [*asked, *(inbox for index in indexes for inbox in index)]
 
+    def below(self, topic: Topic) -> list[Inbox]:
+        """Everybody who reads a topic below this one."""
+        inside = self.hierarchy.includes
+        return [inbox for inbox in self.inboxes if inbox.topic != topic and inside(topic, inbox.topic)]
+
     def divided(self, topic: Topic, events: Sequence[E]) -> Iterator[tuple[Inbox, Sequence[E]]]:
         """Events of one topic, and to whom to offer which of them."""
         asked, indexes = self._concerned(topic)

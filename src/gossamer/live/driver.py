@@ -106,8 +106,8 @@ class Driver:
             return
         self._step(given, self.clock.now_us())
 
-    def refusal(self, topics: Sequence[Topic]) -> str | None:
-        return self.machine.refusal(topics)
+    def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        return self.machine.refusal(topics, gone)
 
     def _step(self, given: Given, now_us: int) -> None:
         recorder = self.recorder

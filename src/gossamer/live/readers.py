@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from gossamer.core.machine import Deliver, Missing
+from gossamer.core.pattern_index import filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.audience import Audience
@@ -138,14 +139,16 @@ class Readers:
         self.gave(topic, item)
 
     def missing(self, missing: Missing) -> None:
-        """Events of a topic have not come: whoever reads all of it is told."""
+        """Events of a pattern have not come: whoever reads all of it is told, and whoever reads only a part, which is
+        not counted by itself."""
         if not missing.counted:
             self._say_uncounted(missing.pattern)
             return
-        topic, where, lost = missing.pattern.topic, missing.pattern.where, missing.last - missing.first + 1
+        topic, lost = missing.pattern.topic, missing.last - missing.first + 1
         why = f"events of {topic} from one publisher have not come: they follow if they are found"
-        for inbox in self.audience.readers(topic):
-            if not where or where == inbox.where:
+        wide = filter_of(missing.pattern)
+        for inbox in (*self.audience.readers(topic), *self.audience.below(topic)):
+            if wide is None or may_miss(inbox, topic, wide):
                 inbox.offer_gap(Gap(lost, why, topic, missing.publisher))
 
     def _say_uncounted(self, pattern: Pattern) -> None:
@@ -166,6 +169,17 @@ class Readers:
     def close(self) -> None:
         for inbox in self.inboxes:
             inbox.fail(closed_inbox())
+
+
+def may_miss(inbox: Inbox, topic: Topic, wide: "Filter") -> bool:
+    """Whether events counted by this filter are counted for this reader: it asks for the same, or for less."""
+    if inbox.where == wide.text:
+        return True
+    if inbox.topic != topic and inbox.hierarchy.includes(inbox.topic, topic):
+        return False  # it reads more than is counted here: that is counted too
+    from gossamer.core.filters import EVERYTHING  # a node that filters nothing need not load the grammar
+
+    return wide.covers(inbox.filter or EVERYTHING)
 
 
 def is_whole(pack: Pack, deliveries: Sequence[Deliver]) -> bool:

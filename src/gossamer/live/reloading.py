@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import StopPublishing, Tune
-from gossamer.core.topics import ROOT, topic
+from gossamer.core.topics import ROOT, Topic, topic
 from gossamer.live.config import Config
 from gossamer.live.config_changes import changes
 from gossamer.live.node import Node
@@ -64,7 +64,8 @@ def take_over(node: Node, new: Config) -> None:
     old, config = node.config, merged(node.config, now)
     for name in config.subscribe:
         node.check_granted("subscribe", topic(name))
-    node.station.readers.subscriptions.check([*map(topic, config.subscribe)])
+    came, gone = exchanged(old, config)
+    node.station.readers.subscriptions.check(came, gone)
     node.config = node.station.config = config
     tables = dict.fromkeys(name.partition(".")[0] for name in now)
     for table in tables:
@@ -85,6 +86,12 @@ def merged(old: Config, now: Mapping[str, Any]) -> Config:
             whole[table] = value
     tables = {table: replace(getattr(old, table), **fields) for table, fields in parts.items()}
     return replace(old, **whole, **tables)
+
+
+def exchanged(old: Config, new: Config) -> tuple[list[Topic], list[Topic]]:
+    """Topics that are read from now on, and those that are no longer."""
+    before, after = (dict.fromkeys(map(topic, each.subscribe)) for each in (old, new))
+    return [name for name in after if name not in before], [name for name in before if name not in after]
 
 
 def _params(station: Station, old: Config, new: Config) -> None:
@@ -112,13 +119,11 @@ def _recovery(station: Station, old: Config, new: Config) -> None:
 
 
 def _subscribe(station: Station, old: Config, new: Config) -> None:
-    before, after = (dict.fromkeys(map(topic, each.subscribe)) for each in (old, new))
-    for name in after:
-        if name not in before:
-            station.readers.subscriptions.add(name)
-    for name in before:
-        if name not in after:
-            station.readers.subscriptions.remove(name)
+    came, gone = exchanged(old, new)
+    for name in gone:  # first: those that come may need the room
+        station.readers.subscriptions.remove(name)
+    for name in came:
+        station.readers.subscriptions.add(name)
 
 
 def _publish(station: Station, old: Config, new: Config) -> None:

@@ -17,8 +17,8 @@ class Fed(Protocol):
 
     def feed(self, given: Given) -> None: ...
 
-    def refusal(self, topics: Sequence[Topic]) -> str | None:
-        """Why it cannot subscribe to these too."""
+    def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        """Why it cannot subscribe to these too, once it has left those."""
 
 
 class Subscriptions:
@@ -34,9 +34,10 @@ class Subscriptions:
         self.careless: dict[Topic, None] = {}
         "Topics that are read, where nobody does."
 
-    def check(self, topics: Sequence[Topic]) -> None:
-        """Misuse where the node could not tell others that it wants these too."""
-        if (why := self.refusal(topics)) is not None:
+    def check(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> None:
+        """Misuse where the node could not tell others that it wants these too, once a reader of each of those left."""
+        left = [topic for topic in gone if self.topics.get(topic) == 1]
+        if (why := self.refusal(topics, left)) is not None:
             raise Misuse(why)
 
     def add(self, topic: Topic, where: str = "", recover: bool = True) -> None:

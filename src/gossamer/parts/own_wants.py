@@ -51,13 +51,19 @@ class OwnWants:
         if came or went:
             self._wants = None
 
-    def has_room(self, topics: Iterable[Topic]) -> bool:
-        """Whether these could be told too."""
-        fresh = dict.fromkeys(topic for topic in topics if topic not in self.chains)
-        chains = [chain_of(topic, self.hierarchy, self.spell) for topic in fresh]
-        begun = dict.fromkeys(start for chain in chains for start in _beginnings(chain) if start not in self._begun)
-        size = self.size + 2 * len(chains) + WORD_BYTES * len(begun)
-        return size <= WANTS_BYTES_MAX and self.words + sum(map(len, chains)) <= WORDS_MAX
+    def has_room(self, topics: Iterable[Topic], gone: Iterable[Topic] = ()) -> bool:
+        """Whether these could be told too, once those are gone."""
+        told = dict.fromkeys(topics)
+        came = [chain_of(topic, self.hierarchy, self.spell) for topic in told if topic not in self.chains]
+        went = [self.chains[topic] for topic in dict.fromkeys(gone) if topic in self.chains and topic not in told]
+        change: dict[Chain, int] = {}
+        for chains, by in ((came, 1), (went, -1)):
+            for start in (start for chain in chains for start in _beginnings(chain)):
+                change[start] = change.get(start, 0) + by
+        begun = sum((self._begun.get(start, 0) + by > 0) - (start in self._begun) for start, by in change.items())
+        size = self.size + 2 * (len(came) - len(went)) + WORD_BYTES * begun
+        words = self.words + sum(map(len, came)) - sum(map(len, went))
+        return size <= WANTS_BYTES_MAX and words <= WORDS_MAX
 
 
 def _beginnings(chain: Chain) -> list[Chain]:

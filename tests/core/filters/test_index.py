@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from core.filters.worlds import WORLD, Tree, drawn_tree, text, trees
+from counting import lines_run
 from gossamer.core.errors import Misuse
 from gossamer.core.filters import Filter, Index, parse
 
@@ -118,3 +119,45 @@ def test_terms_are_kept_under_the_value_that_fewest_ask_for() -> None:
 def test_what_was_not_added_cannot_be_removed() -> None:
     with pytest.raises(Misuse, match="no filter 5"):
         Index[int]().remove(5)
+
+
+MORE = ["", "", " and x > 2", ' and s contains "ba"', " or s is number"]
+LETTERS = st.text("ab", max_size=4)
+TEXT_FILTERS = st.lists(
+    st.tuples(st.sampled_from(["startswith", "endswith", "contains", "==", ">="]), LETTERS, st.sampled_from(MORE)),
+    max_size=30,
+)
+
+
+@given(TEXT_FILTERS, st.lists(st.text("ab", max_size=7), min_size=1), st.data())
+def test_texts_are_found_by_their_starts_ends_and_parts(
+    asked: list[tuple[str, str, str]], texts: list[str], data: st.DataObject
+) -> None:
+    filters = {key: parse(f's {how} "{sought}"{more}') for key, (how, sought, more) in enumerate(asked)}
+    index = indexed(filters)
+    for gone in data.draw(st.sets(st.sampled_from(range(len(asked) or 1)))) if asked else ():
+        index.remove(gone)
+        del filters[gone]
+    events: list[dict[str, Any]] = [{"s": each, "x": len(each)} for each in texts] + [{"s": 5}, {"x": 1}, {}]
+    for event in events:
+        assert index.matches(event) == naive(filters, event)
+        assert index.matches_any(event) == bool(naive(filters, event))
+
+
+@pytest.mark.parametrize(
+    ("made", "event"),
+    [
+        ("a != {}", {"b": 1}),
+        ('s startswith "<{}>"', {"s": "<x>" * 20}),
+        ('s endswith "<{}>" and a > 1', {"s": "<x>" * 20, "a": 5}),
+        ('s contains "<{}>"', {"s": "<x>" * 20}),
+        ("{0}.1 < a < {0}.9", {"a": 500}),
+        ("a == {}", {"a": -1}),
+    ],
+)
+def test_what_an_event_cannot_match_is_hardly_looked_at(made: str, event: dict[str, Any]) -> None:
+    def steps(count: int) -> int:
+        index = indexed({key: parse(made.format(1_000 + key)) for key in range(count)})
+        return lines_run(lambda: index.matches(event))
+
+    assert steps(1_000) <= 2 * steps(100)

@@ -221,7 +221,7 @@ def test_a_filter_nobody_told_of_is_not_read_unless_there_may_be_some(monkeypatc
         table.interest.subscribe(Pattern(".a", "x > 2"))
     assert covering.wants(made_up)
     monkeypatch.setattr("gossamer.core.covering.text_covers", None)
-    monkeypatch.setattr("gossamer.protocols.dispatch.table.read", None)
+    monkeypatch.setattr("gossamer.protocols.dispatch.table.filter_of", None)
     assert not plain.wants(made_up)
     plain.interest.subscribe(Pattern("."))
     plain.interest_changed()

@@ -421,13 +421,16 @@ def test_delegates_are_promoted_and_demoted_as_members_come_and_go() -> None:
     assert me.tables.stands(3)
 
 
-def test_what_changes_is_published_by_delegates_at_once() -> None:
+def test_what_changes_is_published_by_delegates_at_the_next_turn_and_all_of_it_together() -> None:
     me = One(one(20))
     me.turn()
     before = me.tables.others[1, 1].row
     assert (before.author, before.count) == (ME, 2)
+    me.give(Subscribe(".y"))
     me.give(Subscribe(".z"))
-    assert Pattern(".z") in me.tables.others[1, 1].row.interest
+    assert me.tables.others[1, 1].row == before
+    me.turn()
+    assert {Pattern(".y"), Pattern(".z")} <= {*me.tables.others[1, 1].row.interest}
     assert me.tables.others[1,].row.stamp > before.stamp
 
 

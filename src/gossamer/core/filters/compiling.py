@@ -68,6 +68,8 @@ def condition(name: str, wanted: Values) -> Check:
             return _one_of(name, wanted.texts)
         if wanted.numbers != NONE and len(wanted.numbers.cuts) <= 2 and not wanted.numbers.inside:
             return _in_range(name, wanted.numbers)
+        if wanted.numbers.inside and len(wanted.numbers.cuts) == 1:
+            return _up_to(name, wanted.numbers)
         if wanted.bools in (FALSE, TRUE):
             truth = wanted.bools == TRUE
             return lambda attributes: attributes.get(name) is truth
@@ -81,6 +83,17 @@ def _one_of(name: str, texts: Spans) -> Check:
     def check(attributes: Attributes) -> bool:
         value = attributes.get(name)
         return type(value) is str and value in known
+
+    return check
+
+
+def _up_to(name: str, numbers: Spans) -> Check:
+    ((high, side),) = numbers.cuts
+
+    def check(attributes: Attributes) -> bool:
+        value: AnyValue = attributes.get(name)
+        kind = type(value)
+        return (kind is float or kind is int) and bool(value < high if side == BEFORE else value <= high)
 
     return check
 

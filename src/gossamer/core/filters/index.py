@@ -1,14 +1,16 @@
 """Many filters asked at once.
 
 A term is kept where it is found with the least looking: under one of the values it asks an attribute to equal, and
-among many that ask for the same by a range of numbers; else by a range alone; else by counting. What its place does not
-say is checked when the place is found. A filter too entangled for terms is kept by its outline and asked itself.
+among many that ask for the same by a range of numbers; else by a range alone, by a part of a text, by a range with one
+end; else by counting. What its place does not say is checked when the place is found. A filter too entangled for terms
+is kept by its outline and asked itself.
 """
 
 from collections.abc import Hashable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from gossamer.core.errors import Misuse
+from gossamer.core.filters.by_text import ByText, Part, part_of
 from gossamer.core.filters.compiling import Attributes
 from gossamer.core.filters.filter import Filter
 from gossamer.core.filters.places import ByRange, Counting, EqualTerms, Range, Wanted, range_of
@@ -17,7 +19,9 @@ from gossamer.core.filters.terms import Term
 Key = TypeVar("Key", bound=Hashable)
 Equal: TypeAlias = str | int | float | tuple[bool]
 "A value to look up; truth values in a tuple of their own, since True == 1."
-Place: TypeAlias = tuple[int, tuple[str, list[Equal]] | Range | None]
+Found: TypeAlias = tuple[str, list[Equal]] | Range | Part | None
+"What a term is found by; None: by counting."
+Place: TypeAlias = tuple[int, Found]
 
 VALUES_MAX = 256
 "A condition that lists more values than this is not what a term is found by."
@@ -32,6 +36,7 @@ class Index(Generic[Key]):
         self._places: dict[int, list[Place]] = {}
         self._equal: dict[str, dict[Equal, EqualTerms]] = {}
         self._by_range = ByRange()
+        self._by_text = ByText()
         self._counting = Counting()
         self._next = 0
 
@@ -66,8 +71,8 @@ class Index(Generic[Key]):
         found: list[int] = []
         for bucket in self._buckets(attributes):
             bucket.find(attributes, found)
-        self._by_range.find(attributes, found)
-        self._counting.find(attributes, found)
+        for places in (self._by_range, self._by_text, self._counting):
+            places.find(attributes, found)
         return [self._keys[number] for number in sorted(set(found))]
 
     def matches_any(self, attributes: Attributes) -> bool:
@@ -77,10 +82,11 @@ class Index(Generic[Key]):
             bucket.find(attributes, found, one=True)
             if found:
                 return True
-        self._by_range.find(attributes, found, one=True)
-        if not found:
-            self._counting.find(attributes, found)
-        return bool(found)
+        for places in (self._by_range, self._by_text, self._counting):
+            places.find(attributes, found, one=True)
+            if found:
+                return True
+        return False
 
     def _buckets(self, attributes: Attributes) -> list[EqualTerms]:
         """Where filters stand that ask an attribute to be what it is here."""
@@ -108,11 +114,14 @@ class Index(Generic[Key]):
                 buckets.setdefault(value, EqualTerms()).add(slot, rest)
             return slot, equal
         by = range_of(wanted.term)
-        if by is not None:
+        part = None if by is not None and by.closed else part_of(wanted.term)
+        if part is not None:
+            self._by_text.add(slot, wanted, part)
+        elif by is not None:
             self._by_range.add(slot, wanted, by)
         else:
             self._counting.add(slot, wanted)
-        return slot, by
+        return slot, part or by
 
     def _best_equality(self, term: Term) -> tuple[str, list[Equal]] | None:
         """The attribute that must equal something under which the fewest other terms stand."""
@@ -128,11 +137,13 @@ class Index(Generic[Key]):
         _, _, name, keys = min(found, key=lambda each: each[:3])
         return name, keys
 
-    def _clear(self, slot: int, place: tuple[str, list[Equal]] | Range | None) -> None:
+    def _clear(self, slot: int, place: Found) -> None:
         if place is None:
             self._counting.remove(slot)
         elif isinstance(place, Range):
             self._by_range.remove(slot, place)
+        elif isinstance(place, Part):
+            self._by_text.remove(slot, place)
         else:
             name, values = place
             buckets = self._equal[name]

@@ -1,6 +1,6 @@
 """Where the index keeps terms: under a range of numbers, among a few that are tried one by one, or counted."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -39,6 +39,10 @@ class Range(Struct, frozen=True):
     high: Cut | None
     whole: bool
     "Whether the range says all about this attribute."
+
+    @property
+    def closed(self) -> bool:
+        return self.low is not None and self.high is not None
 
 
 def range_of(term: Term) -> Range | None:
@@ -132,7 +136,8 @@ class Counting:
     """Each different condition is looked at once; a term is met when as many of its conditions held as it has."""
 
     def __init__(self) -> None:
-        self._conditions: dict[tuple[str, Values], tuple[Check, dict[int, None]]] = {}
+        self._conditions: dict[str | None, dict[tuple[str, Values], tuple[Check, dict[int, None]]]] = {}
+        "By the attribute that must be there; None: it need not be."
         self._held: dict[int, Wanted] = {}
         self._always: dict[int, None] = {}
 
@@ -140,28 +145,44 @@ class Counting:
         self._held[slot] = wanted
         if not wanted.term:
             self._always[slot] = None
-        for name, values in wanted.term.items():
-            check_and_slots = self._conditions.get((name, values))
-            if check_and_slots is None:
-                check_and_slots = self._conditions[name, values] = (condition(name, values), {})
-            check_and_slots[1][slot] = None
+        for asked in wanted.term.items():
+            conditions = self._conditions.setdefault(_needed(*asked), {})
+            if asked not in conditions:
+                conditions[asked] = (condition(*asked), {})
+            conditions[asked][1][slot] = None
 
     def remove(self, slot: int) -> None:
         wanted = self._held.pop(slot)
         self._always.pop(slot, None)
         for asked in wanted.term.items():
-            slots = self._conditions[asked][1]
+            conditions = self._conditions[_needed(*asked)]
+            slots = conditions[asked][1]
             del slots[slot]
             if not slots:
-                del self._conditions[asked]
+                del conditions[asked]
+            if not conditions:
+                del self._conditions[_needed(*asked)]
 
-    def find(self, attributes: Attributes, found: list[int]) -> None:
-        counts: dict[int, int] = {}
-        for check, slots in self._conditions.values():
-            if check(attributes):
-                for slot in slots:
-                    counts[slot] = counts.get(slot, 0) + 1
-        for slot in (*self._always, *(slot for slot, count in counts.items() if count == len(self._held[slot].term))):
+    def find(self, attributes: Attributes, found: list[int], one: bool = False) -> None:
+        for slot in self._met(attributes):
             wanted = self._held[slot]
             if wanted.itself is None or wanted.itself(attributes):
                 found.append(wanted.number)
+                if one:
+                    return
+
+    def _met(self, attributes: Attributes) -> Iterator[int]:
+        """Conditions on attributes that are not there are not looked at."""
+        yield from self._always
+        counts: dict[int, int] = {}
+        for name in (None, *attributes):
+            for check, slots in self._conditions.get(name, {}).values():
+                if check(attributes):
+                    for slot in slots:
+                        counts[slot] = counts.get(slot, 0) + 1
+                        if counts[slot] == len(self._held[slot].term):
+                            yield slot
+
+
+def _needed(name: str, values: Values) -> str | None:
+    return None if values.missing else name

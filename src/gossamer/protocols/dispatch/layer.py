@@ -114,7 +114,8 @@ class Dispatch(Layer):
         return self.table.known()
 
     def wants(self, pattern: Pattern) -> bool:
-        return self.subscriptions.full or self.table.wants(pattern)
+        asked = self.subscriptions
+        return asked.full or pattern in asked.instead or self.table.wants(pattern)
 
     def towards(self, pattern: Pattern) -> Sequence[Peer]:
         return self.table.towards(pattern)

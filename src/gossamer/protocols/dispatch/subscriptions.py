@@ -13,17 +13,21 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Change
 from gossamer.core.layer import Bound, Handler, Layer
+from gossamer.core.pattern_index import filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.dispatch.messages import Tell, Told
 from gossamer.protocols.dispatch.params import Params
-from gossamer.protocols.dispatch.table import ALL, Table, ghost, read
-from gossamer.protocols.dispatch.telling import TableTelling
+from gossamer.protocols.dispatch.table import ALL, Table, ghost
+from gossamer.protocols.dispatch.telling import STAND_INS_MAX, TableTelling
 
 TEXT_PER_S, TEXT_BURST = 50_000, 200_000
 "Characters of filters of one neighbour that are read: reading takes far longer than sending. The rest comes again."
+
+SPARE = STAND_INS_MAX + 1
+"Patterns held of a neighbour beyond the bound: those that stand in for others."
 
 
 class Repeat(Struct, frozen=True):
@@ -65,6 +69,8 @@ class Subscriptions(Layer):
         self.agreeing = False
         self.full = False
         "Whether some neighbour is asked for everything, because we want more than it would keep."
+        self.instead: dict[Pattern, None] = {}
+        "What neighbours are asked for in place of what they were not told."
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {
@@ -154,7 +160,7 @@ class Subscriptions(Layer):
             for pattern in patterns:
                 told.add(pattern)
             for pattern in told.shown:
-                self.table.add(source, pattern, read(pattern))
+                self.table.add(source, pattern, filter_of(pattern))
                 self.want(pattern)
         for telling in self.tellings.values():
             telling.settled()
@@ -194,12 +200,20 @@ class Subscriptions(Layer):
 
     def judge_room(self) -> None:
         full = any(telling.full for telling in self.tellings.values())
-        if full != self.full:
-            self.full = full
-            if full:
-                self.out.note("reject", topic=self.everything.topic, detail="too many patterns")
-            if self.node.recover is not None:
-                self.node.recover.follow(self.everything, full)
+        if full and not self.full:
+            self.out.note("reject", topic=self.everything.topic, detail="too many patterns")
+        self.full = full
+        instead = {pattern: None for telling in self.tellings.values() for pattern in telling.instead}
+        if instead != self.instead:
+            self.follow([each for each in self.instead if each not in instead], False)
+            self.follow([each for each in instead if each not in self.instead], True)
+            self.instead = instead
+
+    def follow(self, patterns: Sequence[Pattern], on: bool) -> None:
+        """What is asked for in place of others is counted for us too, or its losses would not be seen."""
+        for pattern in patterns:
+            if self.node.recover is not None and pattern not in self.node.interest.widest.shown:
+                self.node.recover.follow(pattern, on)
 
     def on_told(self, peer: Peer, told: Told) -> None:
         telling = self.tellings.get(peer)
@@ -262,11 +276,11 @@ class Subscriptions(Layer):
         for pattern in tell.remove:
             self.forget(peer, pattern)
         for pattern in tell.add:
-            if len(self.table.sources[peer]) >= self.params.patterns_max:
+            if len(self.table.sources[peer]) >= self.params.patterns_max + SPARE:
                 self.out.note("reject", peer=peer, topic=pattern.topic, detail="too many patterns")
                 continue
             try:
-                wanted = read(pattern)
+                wanted = filter_of(pattern)
             except Misuse:
                 self.out.note("reject", peer=peer, topic=pattern.topic, detail="bad filter")
                 continue

@@ -12,7 +12,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import Peer
 from gossamer.core.interest import Interest
-from gossamer.core.pattern_index import PatternIndex
+from gossamer.core.pattern_index import PatternIndex, filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import ROOT, Topic
 from gossamer.protocols.dispatch.directory import Directory
@@ -31,19 +31,10 @@ def ghost(neighbour: Peer) -> int:
     return ~neighbour
 
 
-def read(pattern: Pattern) -> "Filter | None":
-    """What a pattern asks of attributes; None: nothing. Raises Misuse where the text is no filter."""
-    if not pattern.where:
-        return None
-    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
-
-    return parse(pattern.where)
-
-
 def made_up(pattern: Pattern) -> "Filter | None":
-    """The same of a pattern that nobody told of; None where it is no filter at all."""
+    """What a pattern asks that nobody told of; None where it is no filter at all."""
     try:
-        return read(pattern)
+        return filter_of(pattern)
     except Misuse:
         return None
 
@@ -77,11 +68,13 @@ class Table:
 
     def haunt(self, neighbour: Peer) -> None:
         """The neighbour is gone; its ghost wants what it wanted."""
+        for pattern in self.widest.pop(neighbour).shown:
+            self.routes.remove(pattern, neighbour)
         self.sources.setdefault(ghost(neighbour), {})
         for pattern in tuple(self.sources[neighbour]):
             self.add(ghost(neighbour), pattern, self.filters[pattern])
             self.remove(neighbour, pattern)
-        del self.sources[neighbour], self.widest[neighbour]
+        del self.sources[neighbour]
 
     def add(self, source: Peer, pattern: Pattern, wanted: "Filter | None") -> None:
         if pattern in self.sources[source]:

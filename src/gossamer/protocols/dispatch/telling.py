@@ -1,7 +1,8 @@
 """What one neighbour is told, change by change: the next one goes out when the last one was answered.
 
 So a lost, repeated or late message never makes two tables differ for good, and what comes and goes between two
-answers is not told at all.
+answers is not told at all. Very much takes a while to tell. Meanwhile the neighbour is asked for all events of the
+topics concerned, or nobody would ever send those that match what it has not heard of yet.
 """
 
 from gossamer.core.covering import Covering
@@ -11,6 +12,12 @@ from gossamer.protocols.dispatch.messages import CHANGES_MAX, Tell, Told
 TEXT_MAX = 32_000
 "Characters of patterns in one message, but for its last pattern."
 STREAM_MAX = 1 << 62
+MUCH = 4
+"More messages than this to come are much to tell."
+STAND_INS_MAX = 16
+"Topics of which all events are asked for while there is much to tell. Where there are more, it is everything."
+LESS = 10
+"Once there was too much, it is told again only when it is less by this part: each time costs as much as telling all."
 
 
 class TableTelling:
@@ -21,7 +28,7 @@ class TableTelling:
         "What the neighbour should be told: the shown ones."
         self.most = most
         self.everything = everything
-        "What it is told instead where that is too much."
+        "What it is told where that is too much."
         self.begin(stream)
 
     def begin(self, stream: int) -> None:
@@ -34,6 +41,9 @@ class TableTelling:
         self.unsettled: dict[Pattern, None] = {}
         "Those whose place among the told is to be looked at."
         self.full = False
+        "Whether it is too much."
+        self.instead: dict[Pattern, None] = {}
+        "What the neighbour is asked for in place of what it was not told."
         self._unsettle(self.wanted.shown)
 
     def settled(self) -> None:
@@ -74,16 +84,17 @@ class TableTelling:
         add: list[Pattern] = []
         remove: list[Pattern] = []
         self._judge_room()
+        self._judge_instead()
         size = 0
         for pattern in [each for each in self.unsettled if self._should(each) and each not in self.told]:
             if len(add) == CHANGES_MAX or size > TEXT_MAX:
                 return self._told(add, remove)
-            size += len(pattern.topic) + len(pattern.where)
+            size += length(pattern)
             add.append(pattern)
         for pattern in [each for each in self.unsettled if not self._should(each) and each in self.told]:
             if len(remove) == CHANGES_MAX or size > TEXT_MAX:
                 return self._told(add, remove)
-            size += len(pattern.topic) + len(pattern.where)
+            size += length(pattern)
             remove.append(pattern)
         self.unsettled.clear()
         return self._told(add, remove)
@@ -99,10 +110,37 @@ class TableTelling:
 
     def _judge_room(self) -> None:
         """More than the neighbour would keep: it is asked for everything, and told no pattern besides."""
-        full = len(self.wanted.shown) > self.most
+        full = len(self.wanted.shown) > self.most - (self.most // LESS if self.full else 0)
         if full != self.full:
             self.full = full
-            self.unsettled = {self.everything: None, **self.told, **self.wanted.shown}
+            self._unsettle({**self.told, **self.wanted.shown})
+
+    def _judge_instead(self) -> None:
+        before = self.instead
+        waiting = [each for each in self.unsettled if each in self.wanted.shown and each not in self.told]
+        if self.full:
+            self.instead = {self.everything: None}
+        elif messages(waiting) > (1 if before else MUCH):
+            self.instead = self._around(waiting)
+        else:
+            self.instead = {}
+        self.unsettled = {**self.instead, **self.unsettled, **before}
+
+    def _around(self, waiting: list[Pattern]) -> dict[Pattern, None]:
+        """All of the topics of these, and whatever was asked for in their place already."""
+        topics = dict.fromkeys(each.topic for each in waiting)
+        wide = [Pattern(topic, self.everything.where) for topic in topics if Pattern(topic) not in self.told]
+        found = {**self.instead, **dict.fromkeys(wide)}
+        return {self.everything: None} if self.everything in found or len(found) > STAND_INS_MAX else found
 
     def _should(self, pattern: Pattern) -> bool:
-        return pattern == self.everything if self.full else pattern in self.wanted.shown
+        return pattern in self.instead or (not self.full and pattern in self.wanted.shown)
+
+
+def length(pattern: Pattern) -> int:
+    return len(pattern.topic) + len(pattern.where)
+
+
+def messages(patterns: list[Pattern]) -> float:
+    """About how many it takes to tell these."""
+    return max(len(patterns) / CHANGES_MAX, sum(map(length, patterns)) / TEXT_MAX)

@@ -104,11 +104,9 @@ class Membership(Layer):
         self.hurry()
 
     def interest_changed(self, change: Change) -> None:
+        """Said at the next turn, which comes at once: so many that come together are said together."""
         self.asked.changed(change)
-        if self.begun and self.asked.few:
-            self.say()
-            self.publish()
-        elif self.begun:
+        if self.begun:
             self.hurry()
 
     def tuned(self, topic: Topic, params: Struct) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from gossamer.core.errors import GossamerError
 from gossamer.core.events import Attribute
+from gossamer.core.pattern_index import filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 
@@ -64,10 +65,4 @@ def wanted(interest: Interest) -> WantedPatterns | None:
 
 def read(interest: Interest) -> "dict[Pattern, Filter | None]":
     """What each pattern asks of attributes."""
-    return {pattern: _filter(pattern.where) if pattern.where else None for pattern in interest}
-
-
-def _filter(where: str) -> "Filter":
-    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
-
-    return parse(where)
+    return {pattern: filter_of(pattern) for pattern in interest}

@@ -117,11 +117,12 @@ class Interests(Layer):
             self.told.incarnation = self.node.now_us
         self.hurry()
 
-    def refuses(self, topics: Sequence[Topic]) -> str | None:
-        if self.own.has_room(topics):
+    def refuses(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
+        if self.own.has_room(topics, gone):
             return None
+        count = len(self.own) + len(topics) - len(gone)
         return (
-            f"{len(self.own) + len(topics):,} topics are more than this node can tell others about, which takes more "
+            f"{count:,} topics are more than this node can tell others about, which takes more "
             f"than {WANTS_BYTES_MAX:,} bytes: subscribe to topics that include several of them, or use another node"
         )
 

@@ -147,7 +147,7 @@ class Streams:
         self.lost.expire(signature, now_us - params.expiry_us)
         for sequence in range(sought, last + 1):
             self.lost.add((publisher, incarnation, signature, sequence), now_us)
-        wide = self.node.interest.widest.held.get(pattern)
+        wide = self.node.interest.widest.held_by(pattern)
         if wide is None or not self._shown_by(self.since_us[wide.signature], pattern, now_us):
             self.gaps.add(Gap(now_us + params.patience_us, publisher, incarnation, pattern, first, sought, last))
 
