@@ -12,7 +12,7 @@ from gossamer.core.messages import Said
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 from gossamer.protocols import CATALOGUE
-from gossamer.protocols.camcast.messages import Alive, Away, Carry, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import Alive, Away, Carry, ContactList, NewProcess, Probe
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
 from gossamer.protocols.flood import messages as flood
@@ -51,7 +51,7 @@ SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Alive(1, ".", here=False), (), ()),
     (Away(".d"), (), ()),
     (NewProcess(".", ".d", 2), (), ()),
-    (Contacts(".d", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
+    (ContactList(".d", ".", (4, 5), failed=(6,)), ((".", 4), (".", 5)), (4, 5)),
     (ReqContact(5, 1, (".d",), 3), (), (5,)),
     (AnsContact(".d", (4, 5)), (), (4, 5)),
     (Digest(Pattern(".d"), (EVENT.id,), 5, 1), (), (5,)),

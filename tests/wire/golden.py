@@ -18,7 +18,7 @@ from gossamer.live.control import (
     Revoked,
     Taken,
 )
-from gossamer.protocols.camcast.messages import Alive, Away, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import Alive, Away, ContactList, NewProcess, Probe
 from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Listed, Lost, Place, Want
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -111,7 +111,7 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x84\xa4type\xb3camcast.new_process\xa5topic\xa2.a\xa5below\xa2.b\xa5count\x04",
     ),
     (
-        Contacts(".b", ".a", (1,), (2,)),
+        ContactList(".b", ".a", (1,), (2,)),
         b"\x85\xa4type\xb0camcast.contacts\xa5below\xa2.b\xa5topic\xa2.a\xa5peers\x91\x01\xa6failed\x91\x02",
     ),
     (

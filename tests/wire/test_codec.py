@@ -18,7 +18,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.messages import Carrier
-from gossamer.protocols.camcast.messages import Carry, Contacts
+from gossamer.protocols.camcast.messages import Carry, ContactList
 from gossamer.protocols.hpmcast.messages import LevelGossip
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import SAID_BYTES_MAX
@@ -148,7 +148,7 @@ def altered(message: Struct, change: Callable[[dict[str, Any]], None]) -> bytes:
     return msgspec.msgpack.encode(said)
 
 
-CONTACTS = Contacts(".a", ".", (1, 2))
+CONTACTS = ContactList(".a", ".", (1, 2))
 
 
 @pytest.mark.parametrize(

@@ -36,11 +36,12 @@ NO_CHANGE = Change()
 class Interest:
     """A node belongs to the community of every topic it subscribes to or publishes on."""
 
-    community: Topic = ROOT
-    "Where one community holds the whole network together: its topic."
-
-    def __init__(self, hierarchy: Hierarchy) -> None:
+    def __init__(self, hierarchy: Hierarchy, community: Topic = ROOT) -> None:
         self.hierarchy = hierarchy
+        self.community = community
+        "Where one community holds the whole network together: its topic."
+        self.by_content = False
+        "Whether the spread knows filters, so that events are counted by them, and not by topics only. It says so."
         self.patterns: dict[Pattern, Filter | None] = {}
         "What our users subscribed to."
         self.subscribed: dict[Topic, int] = {}
@@ -49,8 +50,6 @@ class Interest:
         self.index = PatternIndex(hierarchy)
         self.widest = Covering(hierarchy)
         "What events are counted by for us."
-        self.by_content = False
-        "Whether the spread knows filters, so that events are counted by them, and not by topics only. It says so."
         self._mine: tuple[Topic, ...] | None = None
         self._local: list[Pattern] | None = None
 

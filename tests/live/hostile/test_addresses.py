@@ -9,7 +9,7 @@ import pytest
 from gossamer.core.ids import peer_of
 from gossamer.live import calls
 from gossamer.live.keys.network import Network
-from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.messages import ContactList
 from gossamer.protocols.scamp.messages import Forward, Join
 from live.hostile.arena import TOPIC, Arena, until
 from live.hostile.attacker import Attacker
@@ -66,7 +66,7 @@ def test_a_named_peer_that_never_answered_gets_one_probe(network: Network) -> No
             await until(lambda: somebody.calls)
             for number in range(2, 200):
                 attacker.say(Forward(TOPIC, OSCAR, number, 1, LEASE_US), Join(TOPIC, OSCAR, number, 0, LEASE_US))
-                attacker.say(Contacts(f"{TOPIC}.italy", TOPIC, (OSCAR,)))
+                attacker.say(ContactList(f"{TOPIC}.italy", TOPIC, (OSCAR,)))
             await arena.is_unharmed()
             await until(lambda: OSCAR not in arena.victim.station.board.lines or given_up(arena))
             assert len(somebody.calls) <= 2  # one by the victim, one by the friend, who heard of it too

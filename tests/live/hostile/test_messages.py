@@ -15,7 +15,7 @@ from gossamer.live.control import Acked, Answer, Bye, Enough, Items, Offer, Read
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import Revocations, seal_revocations
 from gossamer.live.node import Node
-from gossamer.protocols.camcast.messages import Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import ContactList, NewProcess, Probe
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from live.hostile.arena import QUICK, TOPIC, Arena, soon, until
@@ -293,7 +293,7 @@ def test_nobody_takes_another_out_of_a_view(network: Network) -> None:
             await until(lambda: FRIEND in view.held)
             for number in range(20):
                 liar.say(Forward(TOPIC, FRIEND, number, 1, 1), Join(TOPIC, FRIEND, number, 0, 1))
-                liar.say(Contacts(TOPIC, ".", (), (FRIEND,)), Gone(TOPIC), Bye() if number == 19 else Beat(TOPIC))
+                liar.say(ContactList(TOPIC, ".", (), (FRIEND,)), Gone(TOPIC), Bye() if number == 19 else Beat(TOPIC))
                 await asyncio.sleep(0.02)
                 assert FRIEND in view.known()
             await liar.is_turned_away()
@@ -327,7 +327,7 @@ def test_nobody_makes_another_a_member_that_may_not_read_the_topic(network: Netw
                 join(OUTSIDER, 1),
                 Forward(TOPIC, OUTSIDER, 1, 1, LEASE_US),
                 Gone(TOPIC, OUTSIDER),
-                Contacts(f"{TOPIC}.italy", TOPIC, (FRIEND, OUTSIDER)),
+                ContactList(f"{TOPIC}.italy", TOPIC, (FRIEND, OUTSIDER)),
                 AnsContact(attacker.keys.spell(TOPIC), (OUTSIDER,)),
             ]
             attacker.say(*lies * 10, records=[outsider])

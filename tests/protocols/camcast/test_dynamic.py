@@ -8,7 +8,7 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.links import Links
-from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.messages import ContactList
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params
 from gossamer.sim.town import Town
@@ -112,7 +112,7 @@ def test_one_member_that_knows_the_way_up_makes_every_joiner_know_it() -> None:
     for above in (500, 501, 502):
         town.start(above, ".")
     town.start(0, ".d")
-    town.world.give(0, Received(500, Contacts(".d", ".", (500, 501, 502))))
+    town.world.give(0, Received(500, ContactList(".d", ".", (500, 501, 502))))
     for peer in range(1, 40):
         town.start(peer, ".d")
         town.run(0.3)

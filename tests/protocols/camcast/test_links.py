@@ -7,7 +7,7 @@ from gossamer.core.machine import Fired, PeerDown, Started, Subscribe
 from gossamer.core.topics import Hierarchy
 from gossamer.protocols.camcast.finding import Widen
 from gossamer.protocols.camcast.links import Keep
-from gossamer.protocols.camcast.messages import Alive, Away, Contacts, Probe
+from gossamer.protocols.camcast.messages import Alive, Away, ContactList, Probe
 from gossamer.protocols.camcast.probing import Check
 from protocols.linking import One, sent
 
@@ -51,14 +51,14 @@ def test_the_search_ends_when_the_super_topic_itself_is_found() -> None:
 def test_a_farther_ancestor_never_replaces_a_nearer_one() -> None:
     one = One()
     one.found(".a.b", 30)
-    one.hear(2, Contacts(".a.b.c", ".", (50,)))
+    one.hear(2, ContactList(".a.b.c", ".", (50,)))
     assert one.links.tables(".a.b.c") == [[30]]
 
 
 def test_a_node_is_never_its_own_link() -> None:
     one = One()
     one.found(".a.b", 1, 30)
-    one.hear(2, Contacts(".a.b.c", ".a.b", (1,)))
+    one.hear(2, ContactList(".a.b.c", ".a.b", (1,)))
     assert one.links.tables(".a.b.c") == [[30]]
 
 
@@ -87,7 +87,7 @@ def test_through_empty_topics_every_branch_above_them_is_found() -> None:
 def test_whoever_merely_claims_to_be_nearer_cuts_nobody_off() -> None:
     one = One()
     one.found(".", 50)
-    one.hear(2, Contacts(".a.b.c", ".a", (40,)))
+    one.hear(2, ContactList(".a.b.c", ".a", (40,)))
     assert one.links.leads(".a.b.c") == {".a": [40], ".": [50]}
     one.hear(40, Alive(one.table(".a").nonce, ".a"))
     assert one.links.leads(".a.b.c") == {".a": [40]}
@@ -138,7 +138,7 @@ def test_without_proven_links_a_search_is_under_way_after_every_step_whatever_ha
             case 0:
                 one.take(PeerDown(peer))
             case 1:
-                one.hear(2, Contacts(one.topic, topic, (peer, peer + 1), failed=(peer + 2,)))
+                one.hear(2, ContactList(one.topic, topic, (peer, peer + 1), failed=(peer + 2,)))
             case 2:
                 one.node.tell(lambda layer: layer.contacts_found(topic, [peer]))  # noqa: B023
                 one.take(Started())
@@ -166,7 +166,7 @@ def test_a_greeting_carries_the_way_up_and_nothing_is_sent_before_one_is_known()
     assert one.node.out.take() == []
     one.found(".a.b", 30, 31)
     one.links.greeting(9, ".a.b.c")
-    assert sent(one.node.out.take(), Contacts) == [(9, Contacts(".a.b.c", ".a.b", (30, 31)))]
+    assert sent(one.node.out.take(), ContactList) == [(9, ContactList(".a.b.c", ".a.b", (30, 31)))]
 
 
 def test_what_one_node_finds_it_tells_a_few_of_its_community_once_it_has_answered() -> None:
@@ -174,10 +174,10 @@ def test_what_one_node_finds_it_tells_a_few_of_its_community_once_it_has_answere
     one.node.tell(lambda layer: layer.contacts_found(".a.b", [30, 31]))
     effects = one.take(Started())
     assert [peer for peer, _ in sent(effects, Probe)] == [30, 31]
-    assert not sent(effects, Contacts)
+    assert not sent(effects, ContactList)
     assert one.links.tables(".a.b.c") == [[30, 31]]  # events go there meanwhile
     one.hear(30, Alive(one.table().nonce, one.table().topic))
-    told = sent(one.fire(Check), Contacts)
+    told = sent(one.fire(Check), ContactList)
     assert len(told) == 3
     assert {peer for peer, _ in told} <= {2, 3, 4, 5}
     assert {message.peers for _, message in told} == {(30,)}  # type: ignore[attr-defined]
@@ -190,6 +190,6 @@ def test_nobody_is_told_of_a_link_that_owes_two_answers() -> None:
     one.hear(30, Alive(one.table().nonce, one.table().topic))
     one.fire(Check)
     one.links.greeting(9, ".a.b.c")
-    ((_, contacts),) = sent(one.node.out.take(), Contacts)
+    ((_, contacts),) = sent(one.node.out.take(), ContactList)
     assert contacts.peers == (30,)  # type: ignore[attr-defined]
     assert one.links.named(".a.b") == [30]

@@ -4,7 +4,7 @@ from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Effect, Known, PeerDown, Publish, Send, Subscribe, Tune, Unsubscribe
 from gossamer.core.topics import Topic
-from gossamer.protocols.camcast.messages import Carry, Contacts
+from gossamer.protocols.camcast.messages import Carry, ContactList
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.scamp.messages import Forward, Gone, Kept
 from protocols.member import LEASE, One
@@ -59,7 +59,7 @@ def test_links_are_told_from_when_they_are_known() -> None:
     one.take(Subscribe(".d"))
     one.hear(7, Forward(".d", 7, 1, 1, LEASE))
     assert carried(one, ".d") == {2, 7}
-    one.hear(7, Contacts(".d", ".", (40, 41)))
+    one.hear(7, ContactList(".d", ".", (40, 41)))
     assert carried(one, ".d") == {2, 7, 40, 41}
     assert carried(one, ".d", climb=0.0) == {2, 7}
     assert carried(one, ".d", climb=1.0) == {2, 7, 40, 41}

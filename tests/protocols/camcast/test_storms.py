@@ -7,7 +7,7 @@ from gossamer.core.draws import CHURN
 from gossamer.core.ids import Peer
 from gossamer.core.machine import PeerDown, Received
 from gossamer.core.topics import ROOT, Hierarchy, Topic
-from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.messages import ContactList
 from gossamer.sim.camcast_checks import astray
 from protocols.camcast.test_frontier_worlds import SURE, is_at_rest
 from protocols.dice import Dice, some
@@ -104,7 +104,7 @@ class Storm:
         linked = [each for table in links(self.town, peer).tables(below) for each in table]
         sender = self.dice.one_of(linked if linked and self.dice.below(2) else self.peers)
         if sender != peer:
-            self.town.world.give(peer, Received(sender, Contacts(below, above, named)))
+            self.town.world.give(peer, Received(sender, ContactList(below, above, named)))
 
     def empty_a_community(self) -> None:
         members = self.town.members(STORM[self.dice.below(len(STORM))])

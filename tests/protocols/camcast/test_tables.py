@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from gossamer.core.ids import Peer
 from gossamer.core.machine import SECOND_US, Fired, PeerDown, Subscribe, Tune, Unsubscribe
 from gossamer.protocols.camcast.links import Keep
-from gossamer.protocols.camcast.messages import Alive, Away, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import Alive, Away, ContactList, NewProcess, Probe
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.probing import Check
 from gossamer.protocols.camcast.table import Table
@@ -58,7 +58,7 @@ def test_new_contacts_take_the_place_of_failed_ones() -> None:
     one = One()
     one.found(".a.b", 30, 31, 32)
     one.checked(31)
-    one.hear(31, Contacts(".a.b.c", ".a.b", (40, 41)))
+    one.hear(31, ContactList(".a.b.c", ".a.b", (40, 41)))
     assert one.links.tables(".a.b.c") == [[31, 40, 41]]
 
 
@@ -67,7 +67,7 @@ def test_a_link_that_failed_and_is_found_again_is_as_good_as_anybody_new() -> No
     one.found(".a.b", 30, 31, 32)
     one.checked(30, 31)
     assert one.links.tables(".a.b.c") == [[30, 31]]
-    assert [peer for peer, _ in sent(one.hear(30, Contacts(".a.b.c", ".a.b", (32,))), Probe)] == [30, 31, 32]
+    assert [peer for peer, _ in sent(one.hear(30, ContactList(".a.b.c", ".a.b", (32,))), Probe)] == [30, 31, 32]
     assert one.links.tables(".a.b.c") == [[30, 31, 32]]
 
 
@@ -80,7 +80,7 @@ def test_a_link_is_probed_again_and_again_before_it_has_failed() -> None:
         assert [peer for peer, _ in sent(one.fire(Check), Probe)] == [31, 32]
         assert one.links.tables(".a.b.c") == [[30, 31, 32]]
     one.alive(32)
-    assert [message.failed for _, message in sent(one.fire(Check), Contacts)] == [(31,)] * 3  # type: ignore[attr-defined]
+    assert [message.failed for _, message in sent(one.fire(Check), ContactList)] == [(31,)] * 3  # type: ignore[attr-defined]
     assert one.links.tables(".a.b.c") == [[30, 32]]
     assert one.now_us <= 5 * one.params.keep_every_us
 
@@ -143,11 +143,11 @@ def test_who_is_sent_an_event_and_is_no_member_any_more_is_no_link_from_then_on(
 
 def test_who_copied_all_its_links_exchanges_them_for_others_as_these_answer() -> None:
     one = One(links=4)
-    one.hear(2, Contacts(".a.b.c", ".a.b", (30, 31, 32, 33)))
+    one.hear(2, ContactList(".a.b.c", ".a.b", (30, 31, 32, 33)))
     one.alive(30, 31, 32, 33)
     ((asked, request),) = sent(one.fire(Check), NewProcess)
     assert request == NewProcess(".a.b", ".a.b.c", 4)
-    one.hear(asked, Contacts(".a.b.c", ".a.b", (40, 41, 42, 33)))
+    one.hear(asked, ContactList(".a.b.c", ".a.b", (40, 41, 42, 33)))
     one.alive(40, 41)
     assert len({*one.table().entries} & {30, 31, 32, 33}) == 2
     assert {40, 41} < {*one.table().entries}
@@ -160,7 +160,7 @@ def test_a_link_that_comes_while_others_are_probed_is_probed_too_and_judged_by_i
     one.fire(Keep)
     one.alive(30)
     one.fire(Check)
-    assert sent(one.hear(2, Contacts(".a.b.c", ".a.b", (40,))), Probe)
+    assert sent(one.hear(2, ContactList(".a.b.c", ".a.b", (40,))), Probe)
     one.fire(Check)
     assert one.links.tables(".a.b.c") == [[30, 40]]
     one.fire(Check)
@@ -185,7 +185,7 @@ def test_rotation_exchanges_one_live_link_for_one_it_names() -> None:
     one.found(".a.b", 30, 31, 32)
     ((rotated, request),) = sent(one.checked(30, 31, 32), NewProcess)
     assert request == NewProcess(".a.b", ".a.b.c", 1)
-    assert [peer for peer, _ in sent(one.hear(rotated, Contacts(".a.b.c", ".a.b", (40,))), Probe)] == [40]
+    assert [peer for peer, _ in sent(one.hear(rotated, ContactList(".a.b.c", ".a.b", (40,))), Probe)] == [40]
     assert {*one.table().entries} == {30, 31, 32}
     one.alive(40)
     assert {*one.table().entries} == {30, 31, 32, 40} - {rotated}
@@ -195,7 +195,7 @@ def test_who_names_others_without_being_asked_replaces_nobody() -> None:
     one = One(links=2, rotation=0.0)
     one.found(".a.b", 30, 31)
     for named in ((66, 67), (68, 69)):
-        one.hear(30, Contacts(".a.b.c", ".a.b", named))
+        one.hear(30, ContactList(".a.b.c", ".a.b", named))
         one.alive(*named)
     assert one.table().entries == [30, 31]
 
@@ -204,10 +204,10 @@ def test_an_only_link_is_exchanged_for_one_that_answered_and_for_no_other() -> N
     one = One(links=1, rotation=1.0)
     one.found(".a.b", 30)
     assert sent(one.checked(30), NewProcess)
-    one.hear(30, Contacts(".a.b.c", ".a.b", (66,)))
+    one.hear(30, ContactList(".a.b.c", ".a.b", (66,)))
     assert [*one.table().confirmed] == [30]
     one.checked(30)
-    one.hear(30, Contacts(".a.b.c", ".a.b", (40,)))
+    one.hear(30, ContactList(".a.b.c", ".a.b", (40,)))
     one.alive(66)  # asked in an earlier check
     assert [*one.table().confirmed] == [30]
     one.alive(40)
@@ -221,7 +221,7 @@ def test_where_the_community_above_has_no_others_it_is_asked_for_some_now_and_th
     for _ in range(100):
         for peer, _request in sent(one.checked(30, 31), NewProcess):
             asked += 1
-            one.hear(peer, Contacts(".a.b.c", ".a.b", (31,) if peer == 30 else (30,)))
+            one.hear(peer, ContactList(".a.b.c", ".a.b", (31,) if peer == 30 else (30,)))
     assert 5 < asked < 40
     one.take(PeerDown(31))
     assert sent(one.checked(30), NewProcess)
@@ -262,7 +262,7 @@ def test_a_peer_the_transport_gave_up_is_no_live_link() -> None:
 def test_hearsay_of_a_failure_leads_to_a_probe_not_to_belief_and_not_to_two() -> None:
     one = One()
     one.found(".a.b", 30, 31)
-    gossip = Contacts(".a.b.c", ".a.b", (), failed=(30,))
+    gossip = ContactList(".a.b.c", ".a.b", (), failed=(30,))
     assert [peer for peer, _ in sent(one.hear(2, gossip), Probe)] == [30]
     assert one.links.tables(".a.b.c") == [[30, 31]]
     assert not sent(one.hear(3, gossip), Probe)
@@ -281,7 +281,7 @@ def test_new_contacts_named_are_members_drawn_anew_each_time_and_never_the_asker
     named = set()
     for second in range(40):
         one.now_us = second
-        ((_, answer),) = sent(one.hear(4, NewProcess(".a.b.c", ".a.b.c.d", count)), Contacts)
+        ((_, answer),) = sent(one.hear(4, NewProcess(".a.b.c", ".a.b.c.d", count)), ContactList)
         assert len(answer.peers) == count  # type: ignore[attr-defined]
         named |= {*answer.peers}  # type: ignore[attr-defined]
     assert named == {2, 3, 5}

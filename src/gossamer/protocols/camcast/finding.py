@@ -15,7 +15,7 @@ from gossamer.core.layer import Handler, Layer
 from gossamer.core.roles import Contacts
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
-from gossamer.protocols.camcast.frontier import Frontier, Search
+from gossamer.protocols.camcast.frontier import Frontier, OpenSearch
 from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.table import Table
 
@@ -142,7 +142,7 @@ class Finding(Layer):
         """The one place where a search begins or goes on: its timer is set with it."""
         self.searches += 1
         scope = frontier.open()
-        frontier.search = Search(scope, wait_us, self.searches)
+        frontier.search = OpenSearch(scope, wait_us, self.searches)
         jitter = chance(self.node.key(SEARCH, self.searches), 0)
         self.out.timer(round(wait_us * (0.75 + jitter / 2)), Widen(topic, self.searches))
         return scope

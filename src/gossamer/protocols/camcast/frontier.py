@@ -12,7 +12,7 @@ from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols.camcast.table import Table
 
 
-class Search(Struct, frozen=True):
+class OpenSearch(Struct, frozen=True):
     """A search under way: there is no other, and its timer runs."""
 
     scope: tuple[Topic, ...]
@@ -31,7 +31,7 @@ class Frontier:
         self.hierarchy = hierarchy
         self.tables: dict[Topic, Table] = {}
         "Those of the node that this community uses."
-        self.search: Search | None = None
+        self.search: OpenSearch | None = None
         self.asked_us: int | None = None
         "When a search last asked."
         self.asks = 0

@@ -10,14 +10,13 @@ from msgspec import Struct
 from gossamer.core.draws import KEEP, chance, fold
 from gossamer.core.ids import Peer
 from gossamer.core.layer import Bound, Handler, Layer
-from gossamer.core.roles import Contacts as FirstContacts
-from gossamer.core.roles import Members
+from gossamer.core.roles import Contacts, Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.finding import Finding
 from gossamer.protocols.camcast.frontier import Frontier
-from gossamer.protocols.camcast.messages import Contacts
+from gossamer.protocols.camcast.messages import ContactList
 from gossamer.protocols.camcast.params import Params, Settings
 from gossamer.protocols.camcast.probing import Probing
 
@@ -34,7 +33,7 @@ class Keep(Struct, frozen=True):
 
 
 class Links(Layer):
-    def __init__(self, node: Stack, members: Members, contacts: FirstContacts, settings: Settings) -> None:
+    def __init__(self, node: Stack, members: Members, contacts: Contacts, settings: Settings) -> None:
         super().__init__(node)
         self.members = members
         self.settings = settings
@@ -46,7 +45,7 @@ class Links(Layer):
         self.keeps: dict[Topic, int] = {}
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {Contacts: self.on_contacts, Keep: self.on_keep}
+        return {ContactList: self.on_contacts, Keep: self.on_keep}
 
     def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
         if topic in self.keeps:
@@ -150,7 +149,7 @@ class Links(Layer):
             self.probing.meet(table)
         return changed or new
 
-    def on_contacts(self, peer: Peer, contacts: Contacts) -> None:
+    def on_contacts(self, peer: Peer, contacts: ContactList) -> None:
         """A fellow's links, or members that a link names."""
         topic, frontier = contacts.below, self.frontiers.get(contacts.below)
         if frontier is None or contacts.topic not in frontier.above:

@@ -52,7 +52,7 @@ class NewProcess(Said, frozen=True, tag="camcast.new_process"):
     count: Annotated[int, Meta(ge=0, le=PEERS_MAX)]
 
 
-class Contacts(Said, frozen=True, tag="camcast.contacts"):
+class ContactList(Said, frozen=True, tag="camcast.contacts"):
     """The answer, and what travels with membership updates: these peers are members of `topic`."""
 
     below: Topic
@@ -67,4 +67,4 @@ class Contacts(Said, frozen=True, tag="camcast.contacts"):
         return tuple((self.topic, peer) for peer in self.peers)
 
 
-Message: TypeAlias = Carry | Probe | Alive | Away | NewProcess | Contacts
+Message: TypeAlias = Carry | Probe | Alive | Away | NewProcess | ContactList

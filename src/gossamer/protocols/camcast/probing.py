@@ -19,7 +19,7 @@ from gossamer.parts.liveness import Unanswered
 from gossamer.parts.owners import crowd
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.finding import Finding
-from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Away, Contacts, NewProcess, Probe
+from gossamer.protocols.camcast.messages import PEERS_MAX, Alive, Away, ContactList, NewProcess, Probe
 from gossamer.protocols.camcast.table import Table
 
 NEWS_TO = 3
@@ -181,7 +181,7 @@ class Probing(Layer):
         key = self.node.key(LINKS, fold(self.node.now_us, peer))
         others = [other for other in self.members.sure(request.topic) if other != peer]
         named = tuple(others[i] for i in distinct(key, len(others), min(request.count, PEERS_MAX)))
-        self.out.send([peer], Contacts(request.below, request.topic, named))
+        self.out.send([peer], ContactList(request.below, request.topic, named))
 
     def answered(self, table: Table, peer: Peer, named: Sequence[Peer]) -> bool:
         """An entry that was asked for others names some. True: they take the place of others, once they have answered
@@ -210,4 +210,4 @@ class Probing(Layer):
             self.greet(told, topic, table, tuple(failed))
 
     def greet(self, peers: Sequence[Peer], topic: Topic, table: Table, failed: tuple[Peer, ...] = ()) -> None:
-        self.out.send(peers, Contacts(topic, table.topic, tuple(table.sure()[:PEERS_MAX]), failed[:PEERS_MAX]))
+        self.out.send(peers, ContactList(topic, table.topic, tuple(table.sure()[:PEERS_MAX]), failed[:PEERS_MAX]))

@@ -7,7 +7,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.interest import Interest
 from gossamer.core.layer import Layer
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.topics import Topic
 
 
 class Planted(Protocol):
@@ -18,10 +18,6 @@ class Planted(Protocol):
 
 class OneCommunity(Interest):
     """Patterns of any topic, and one community only."""
-
-    def __init__(self, hierarchy: Hierarchy, community: Topic) -> None:
-        super().__init__(hierarchy)
-        self.community = community
 
     def mine(self) -> tuple[Topic, ...]:
         return (self.community,)

@@ -43,9 +43,7 @@ def hpmcast_node(
 ) -> Stack:
     """A participant that finds its place itself. Whoever takes part must be allowed to read all of `community`."""
     order = hierarchy or Hierarchy()
-    interest = Interest(order)
-    interest.community = community
-    node = Stack(me, seed, order, Seen(), interest)
+    node = Stack(me, seed, order, Seen(), Interest(order, community))
     both = Hpmcast(node, address, branching, params or Params(), upkeep)
     recover = exchanging(node, both, recovery)
     node.use(both, recover, members=both, contacts=None, links=None, spread=both, outside=None, recover=recover)
