@@ -76,7 +76,7 @@ def test_as_json_everything_is_there(folder: Path) -> None:
     assert first["then"]["effects"] == len(first["now"]["effects"]) + 3
     assert {"Send", "SetTimer", "Note"} >= {effect["is"] for effect in first["now"]["effects"]}
     timers = [effect["timer"]["is"] for effect in first["now"]["effects"] if effect["is"] == "SetTimer"]
-    assert "Patience" in timers
+    assert "AnswerDue" in timers
 
 
 def test_one_node_may_be_asked_for(folder: Path) -> None:

@@ -128,7 +128,7 @@ def state(made: Stack, events: Sequence[Event]) -> object:
     return (
         {who: (source.highest, source.route) for who, source in streams.sources.items()},
         streams.lost.noticed_us,
-        streams.gaps,
+        streams.gaps.waiting,
         [made.knows(event.id) for event in events],
         [holding.get(event.id) for event in events],
         [

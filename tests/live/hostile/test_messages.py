@@ -364,7 +364,7 @@ def test_the_greatest_numbers_there_are_harm_nobody(network: Network) -> None:
                 Forward(TOPIC, MALLORY, 1, 1, 1),
                 Accept(TOPIC, 1),
                 Marks(TOPIC, 1, b"\xff" * 512, 1, True),
-                NewProcess(TOPIC, ".x", 1, True),
+                NewProcess(TOPIC, ".x", 1),
                 Probe(1, TOPIC),
                 ReqContact(MALLORY, 1, (), 4),
             ]
