@@ -54,10 +54,11 @@ class PatternIndex:
         above = self.hierarchy.ancestors(topic)
         if topic in self.plain or not self.plain.keys().isdisjoint(above):
             return True
-        filtered = self.filtered
-        return bool(filtered) and any(
-            each in filtered and filtered[each].matches_any(attributes) for each in (topic, *above)
-        )
+        for each in (topic, *above) if self.filtered else ():
+            index = self.filtered.get(each)
+            if index is not None and index.matches_any(attributes):
+                return True
+        return False
 
     def matching(self, topic: Topic, attributes: Mapping[str, Attribute]) -> Iterator[Pattern]:
         """The patterns such an event matches, the cheapest to find first."""

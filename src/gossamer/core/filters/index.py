@@ -73,6 +73,8 @@ class Index(Generic[Key]):
             bucket.find(attributes, found)
         for places in (self._by_range, self._by_text, self._counting):
             places.find(attributes, found)
+        if len(found) < 2:
+            return [self._keys[number] for number in found]
         return [self._keys[number] for number in sorted(set(found))]
 
     def matches_any(self, attributes: Attributes) -> bool:

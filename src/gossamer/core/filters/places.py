@@ -164,7 +164,7 @@ class Counting:
                 del self._conditions[_needed(*asked)]
 
     def find(self, attributes: Attributes, found: list[int], one: bool = False) -> None:
-        for slot in self._met(attributes):
+        for slot in self._met(attributes) if self._held else ():
             wanted = self._held[slot]
             if wanted.itself is None or wanted.itself(attributes):
                 found.append(wanted.number)
@@ -176,7 +176,8 @@ class Counting:
         yield from self._always
         counts: dict[int, int] = {}
         for name in (None, *attributes):
-            for check, slots in self._conditions.get(name, {}).values():
+            conditions = self._conditions.get(name)
+            for check, slots in conditions.values() if conditions is not None else ():
                 if check(attributes):
                     for slot in slots:
                         counts[slot] = counts.get(slot, 0) + 1
