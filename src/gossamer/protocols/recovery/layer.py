@@ -173,6 +173,9 @@ class Recovery(Layer):
     def heard_untagged(self, carried: Carried, via: Peer, wanted: bool) -> None:
         """Its publisher had just found its place, and had not heard yet who wants it: if anybody does, it is found by
         its id. We may be that publisher, and not know yet either."""
+        topic = carried.event.topic
+        if all(self.settings.network(each).method == "none" for each in (topic, *self.node.hierarchy.ancestors(topic))):
+            return  # nobody's events are counted there
         mine, unsure = via == self.node.me, self.linked_us is not None and self.node.now_us < self.linked_us + UNSURE_US
         for one in carried.each():
             if (mine and unsure) or self._matching(one.event.topic, one.event.attributes):
