@@ -11,7 +11,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from gossamer.core.errors import Misuse
 from gossamer.core.filters.by_text import ByText, Part, part_of
-from gossamer.core.filters.compiling import Attributes
+from gossamer.core.filters.compiling import Attributes, Check
 from gossamer.core.filters.filter import Filter
 from gossamer.core.filters.places import ByRange, Counting, EqualTerms, Range, Wanted, range_of
 from gossamer.core.filters.terms import Term
@@ -23,6 +23,8 @@ Found: TypeAlias = tuple[str, list[Equal]] | Range | Part | None
 "What a term is found by; None: by counting."
 Place: TypeAlias = tuple[int, Found]
 
+ONE_BY_ONE = 4
+"So few filters are asked one by one whether any of them matches."
 VALUES_MAX = 256
 "A condition that lists more values than this is not what a term is found by."
 
@@ -38,6 +40,8 @@ class Index(Generic[Key]):
         self._by_range = ByRange()
         self._by_text = ByText()
         self._counting = Counting()
+        self._checks: dict[Key, Check] = {}
+        "The filters themselves."
         self._next = 0
 
     def __len__(self) -> int:
@@ -55,6 +59,7 @@ class Index(Generic[Key]):
             self.remove(key)
         number = self._fresh()
         self._numbers[key], self._keys[number] = number, key
+        self._checks[key] = wanted.matches
         itself = None if wanted.exact else wanted.matches
         self._places[number] = [self._place(Wanted(term, itself, number)) for term in wanted.terms]
 
@@ -62,7 +67,7 @@ class Index(Generic[Key]):
         if key not in self._numbers:
             raise Misuse(f"the index has no filter {key!r}: remove only what was added")
         number = self._numbers.pop(key)
-        del self._keys[number]
+        del self._keys[number], self._checks[key]
         for slot, place in self._places.pop(number):
             self._clear(slot, place)
 
@@ -79,6 +84,11 @@ class Index(Generic[Key]):
 
     def matches_any(self, attributes: Attributes) -> bool:
         """Whether any filter matches: looks no further than the first that does."""
+        if len(self._checks) <= ONE_BY_ONE:
+            for check in self._checks.values():
+                if check(attributes):
+                    return True
+            return False
         found: list[int] = []
         for bucket in self._buckets(attributes):
             bucket.find(attributes, found, one=True)
