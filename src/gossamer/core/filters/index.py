@@ -85,10 +85,7 @@ class Index(Generic[Key]):
     def matches_any(self, attributes: Attributes) -> bool:
         """Whether any filter matches: looks no further than the first that does."""
         if len(self._checks) <= ONE_BY_ONE:
-            for check in self._checks.values():
-                if check(attributes):
-                    return True
-            return False
+            return any(check(attributes) for check in self._checks.values())
         found: list[int] = []
         for bucket in self._buckets(attributes):
             bucket.find(attributes, found, one=True)
