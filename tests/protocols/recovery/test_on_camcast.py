@@ -33,7 +33,7 @@ def test_with_combined_recovery_nothing_is_missing_in_the_end(world: str, loss: 
     town.lose(losses(loss))
     stream(town, BOTTOM[world], 200)
     assert town.missing()
-    assert healed(town, 150) == []  # who missed the very last event may hear of it only when all is quiet
+    assert healed(town, 60) == []
     assert {"Lost", "Ask", "Again"} <= said(town).keys()
 
 
