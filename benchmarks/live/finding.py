@@ -13,8 +13,8 @@ import statistics
 from collections.abc import Awaitable, Callable
 
 from gossamer import Node
-from gossamer.live.config import load
-from gossamer.live.inbox import Inbox
+from gossamer.live.config.config import load
+from gossamer.live.reading.inbox import Inbox
 
 QUIET = {"method": "none"}
 

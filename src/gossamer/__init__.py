@@ -9,14 +9,16 @@ from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter, parse
-    from gossamer.live.client import Client
-    from gossamer.live.config import Config
-    from gossamer.live.deliveries import Delivery, Gap
+    from gossamer.live.clients.client import Client
+    from gossamer.live.config.config import Config
     from gossamer.live.node import Node
+    from gossamer.live.reading.bookmarks import Bookmark
+    from gossamer.live.reading.deliveries import Delivery, Gap
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Bookmark",
     "Client",
     "Config",
     "Delivery",
@@ -32,11 +34,12 @@ __all__ = [
 ]
 
 LATER = {
-    "Client": "gossamer.live.client",
-    "Config": "gossamer.live.config",
-    "Delivery": "gossamer.live.deliveries",
+    "Bookmark": "gossamer.live.reading.bookmarks",
+    "Client": "gossamer.live.clients.client",
+    "Config": "gossamer.live.config.config",
+    "Delivery": "gossamer.live.reading.deliveries",
     "Filter": "gossamer.core.filters",
-    "Gap": "gossamer.live.deliveries",
+    "Gap": "gossamer.live.reading.deliveries",
     "Node": "gossamer.live.node",
     "parse": "gossamer.core.filters",
 }

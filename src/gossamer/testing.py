@@ -12,9 +12,9 @@ import asyncio
 from types import TracebackType
 from typing import Any
 
-from gossamer.live.config import load
+from gossamer.live.config.config import load
+from gossamer.live.links.transports.memory import Memory, MemoryNetwork
 from gossamer.live.node import Node
-from gossamer.live.transports.memory import Memory, MemoryNetwork
 from gossamer.protocols.scamp.params import Params as ScampParams
 
 QUICK = ScampParams(patience_us=100_000, first_lease_us=1_000_000)
@@ -42,7 +42,7 @@ class Network:
         first = next(iter(self.nodes.values()), None)
         given = {"bind": "memory:0", "scamp": QUICK, "seeds": [first.address] if first else [], **settings}
         config = load(environ={}, overrides={"name": name, **given})
-        node = Node(config, transport=lambda trust: Memory(self.memory))
+        node = Node(config, transport=lambda trust, handshake_s: Memory(self.memory))
         await node.start()
         self.nodes[name] = node
         return node
@@ -54,7 +54,7 @@ class Network:
             if node.address in (channel.here, channel.where):
                 channel.abort()
         self.memory.listening.pop(node.address, None)
-        node.station.driver.closed = True
+        node.station.driver.close()
         node.state = "closing"
         await node.close()
 

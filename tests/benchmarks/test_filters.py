@@ -25,3 +25,5 @@ def test_index_and_loop_agree_and_both_are_timed(monkeypatch: pytest.MonkeyPatch
     wrong = [each.wrong.median for each in told.condensing]
     assert wrong == sorted(wrong, reverse=True)
     assert wrong[-1] < 0.1 < wrong[0]
+    assert 7_000 < told.reading.characters <= 8_192
+    assert told.reading.times.low > 0

@@ -8,7 +8,7 @@ import pytest
 
 from cli.running import gossamer
 from gossamer.cli.config import toml
-from gossamer.live.config import Config, load
+from gossamer.live.config.config import Config, load
 from gossamer.live.keys.network import Network
 
 TEXT = """

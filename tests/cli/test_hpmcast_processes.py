@@ -16,9 +16,9 @@ from gossamer.cli.config import toml
 from gossamer.cli.demo_network import NAME, DemoNetwork, together
 from gossamer.cli.demo_plan import Part
 from gossamer.cli.demo_story import GRACE_S
-from gossamer.live.client import Client, Reader
-from gossamer.live.deliveries import Delivery
+from gossamer.live.clients.client import Client, Reader
 from gossamer.live.keys.network import Network
+from gossamer.live.reading.deliveries import Delivery
 from gossamer.protocols.hpmcast.addresses import address_of, written
 
 if TYPE_CHECKING:

@@ -112,6 +112,16 @@ def test_two_nodes_do_not_live_at_one_address(net: Path) -> None:
     said("grant", net, "--node", "node-7", "--new-key", "--address", "2.0.2")
 
 
+def test_topics_are_added_and_taken_away_and_the_rest_stays(net: Path) -> None:
+    said("grant", net, "--node", "node-7", "--publish", ".a", "--subscribe", ".a", "--days", 9)
+    more = told("grant", net, "--node", "node-7", "--subscribe", ".b")
+    assert (more["publish"], more["subscribe"]) == ([".a"], [".a", ".b"])
+    assert more["not_after_s"] - more["not_before_s"] == 9 * 86400
+    less = said("grant", net, "--node", "node-7", "--no-subscribe", ".a", "--no-publish", ".a")
+    assert less.startswith("node-7 may subscribe .b until ")
+    refused("--no-publish .a: what was granted is nothing", "grant", net, "--node", "node-7", "--no-publish", ".a")
+
+
 def test_a_node_s_key_is_kept_or_changed(net: Path) -> None:
     keys = [
         told("grant", net, "--node", "node-7", "--publish", ".a")["fingerprint"],
@@ -121,7 +131,7 @@ def test_a_node_s_key_is_kept_or_changed(net: Path) -> None:
     ]
     assert keys[0] == keys[1]
     assert len(set(keys)) == 3
-    assert rotated["publish"] == [".b"]
+    assert rotated["publish"] == [".a", ".b"]
 
 
 def test_a_node_whose_key_is_elsewhere_is_said_to_have_it_there(net: Path) -> None:

@@ -17,7 +17,7 @@ from gossamer.cli.demo_network import NAME, DemoNetwork, together
 from gossamer.cli.demo_plan import FULL, Part, draw_plan
 from gossamer.cli.demo_story import GRACE_S
 from gossamer.core.topics import Hierarchy
-from gossamer.live.client import Client
+from gossamer.live.clients.client import Client
 from gossamer.live.keys.network import Network
 from gossamer.pipeline.desk import read_csv
 from gossamer.protocols.camcast import theory

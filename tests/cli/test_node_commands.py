@@ -92,6 +92,53 @@ def test_a_named_reader_goes_on_behind_what_it_printed(pair: tuple[Daemon, Daemo
     assert not read[0]["redelivered"]
 
 
+def test_two_terminals_with_one_name_share_the_work(pair: tuple[Daemon, Daemon]) -> None:
+    one, two = pair
+    reading = [
+        subprocess.Popen(
+            command("subscribe", ".shared", "--name", "team", "--node", two.address, "--timeout", 60, "--count", 10),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            text=True,
+        )
+        for _ in range(2)
+    ]
+    while True:
+        listed = gossamer("subscriptions", "show", "team", "--node", two.address, "--json")
+        if listed.code == 0 and json.loads(listed.stdout)["readers"] == 2:
+            break
+    fed("\n".join(map(str, range(20))).encode(), "publish", ".shared", "--node", one.address)
+    said = [process.communicate(timeout=60)[0].split("\n")[:-1] for process in reading]
+    assert sorted(int(line.split()[1]) for some in said for line in some) == [*range(20)]
+    told = json.loads(gossamer("subscriptions", "show", "team", "--node", two.address, "--json").stdout)
+    assert (told["owner"], told["topic"], told["behind"], told["readers"]) == ("local", ".shared", 0, 0)
+    assert "team" in gossamer("subscriptions", "--node", two.address).stdout
+    assert gossamer("subscriptions", "delete", "team", "--node", two.address).code == 0
+    gone = gossamer("subscriptions", "show", "team", "--node", two.address)
+    assert (gone.code, gone.stdout) == (2, "")
+    assert gone.stderr.startswith("gossamer: there is no subscription 'team'")
+
+
+def test_two_identities_with_one_name_never_meet(safe_pair: tuple[Daemon, Daemon], net: Path) -> None:
+    one, two = safe_pair
+    at = ("--node", two.address, "--keys")
+    for who in ("three", "one"):
+        read = ["subscribe", ".soccer", "--name", "billing", "--timeout", 0.3, *at, net / "nodes" / who]
+        assert gossamer(*read).stdout == ""
+    fed(b"1\n2\n", "publish", ".soccer", "--node", one.address, "--keys", net / "nodes" / "one")
+    for who in ("three", "one"):
+        keys = (*at, net / "nodes" / who)
+        read = gossamer("subscribe", ".soccer", "--name", "billing", "--count", 2, "--timeout", 60, *keys)
+        assert sorted(read.stdout.splitlines()) == [".soccer  1", ".soccer  2"]
+        mine = json.loads(gossamer("subscriptions", "--json", *keys).stdout)
+        assert [(each["owner"], each["name"], each["behind"]) for each in mine] == [(who, "billing", 0)]
+    refused = gossamer("subscriptions", "delete", "billing", "--owner", "one", *at, net / "nodes" / "three")
+    assert (refused.code, refused.stderr) == (2, "gossamer: there is no subscription 'billing' of three\n")
+    all_of_them = gossamer("subscriptions", "--json", *at, net / "nodes" / "two")
+    assert [each["owner"] for each in json.loads(all_of_them.stdout)] == ["one", "three"]
+
+
 def test_a_reader_prints_only_what_matches_its_filter(pair: tuple[Daemon, Daemon]) -> None:
     one, two = pair
     quotes = [("IBM", "101"), ("IBM", "99"), ("SAP", '"120"'), ("SAP", "120"), ("XYZ", "500")]
@@ -142,6 +189,27 @@ def test_too_few_events_in_time_are_a_bad_verdict(pair: tuple[Daemon, Daemon]) -
     assert (read.code, read.stdout) == (1, "")
     assert read.stderr == "gossamer: only 0 of 1 events came within 0.2 s\n"
     assert gossamer("subscribe", ".quiet", "--node", pair[1].address, "--timeout", 0.2).code == 0
+
+
+def test_waiting_says_how_many_members_have_the_event(pair: tuple[Daemon, Daemon]) -> None:
+    one, two = pair
+    one.publish(".before", "so they know each other")
+    two.payloads(".before", 1)
+    ran = gossamer("publish", ".soccer", "goal", "--node", one.address, "--wait", "--timeout", 60)
+    assert (ran.code, ran.stderr) == (0, "")
+    assert re.fullmatch(r"on disk at \d+ members, in memory at \d+\n", ran.stdout)
+
+
+def test_waiting_where_nobody_is_ends_with_one_sentence_and_the_event_stays(stage: Stage) -> None:
+    alone = stage.daemon("--name", "alone", "--bind", HERE)
+    ran = gossamer("publish", ".x", "hello", "--node", alone.address, "--wait", "--timeout", 0.2, "--json")
+    assert (ran.code, len(ran.stdout.splitlines())) == (1, 1)
+    assert ran.stderr == (
+        "gossamer: 1 of 1 events are not with enough members after 0.2 s: they stay in the outbox of the node, which "
+        "goes on offering them\n"
+    )
+    ran = gossamer("publish", ".x", "hello", "--join", "--seed", alone.address, "--wait", "--timeout", 0.3)
+    assert (ran.code, ran.stdout, ran.stderr.count("\n")) == (1, "", 1)
 
 
 # Without a daemon

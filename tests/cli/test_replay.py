@@ -50,7 +50,7 @@ def test_a_divergence_is_shown_with_its_step_its_given_and_what_came_now(folder:
     told = gossamer("replay", folder)
     assert (told.exit_code, told.stderr) == (1, "")
     assert "node-1: step 2 at 1970-01-01 00:00:00.000000 diverges" in told.stdout
-    assert "given  Subscribe(topic='.soccer.italy', where='')" in told.stdout
+    assert "given  Subscribe(topic='.soccer.italy', where='', since_us=0)" in told.stdout
     then, now = (journal()[1][1].effects or 0) + 3, journal()[1][1].effects
     assert f"then   {then} effects\n  now    {now} effects\n         " in told.stdout
     assert "SetTimer(after_us=" in told.stdout
@@ -72,7 +72,7 @@ def test_as_json_everything_is_there(folder: Path) -> None:
     assert (life["name"], life["node"], life["divergences"]) == ("node-1", 1, 1)
     first = life["first"]
     assert (first["step"], first["at_us"]) == (2, 0)
-    assert first["given"] == {"is": "Subscribe", "topic": ".soccer.italy", "where": ""}
+    assert first["given"] == {"is": "Subscribe", "topic": ".soccer.italy", "where": "", "since_us": 0}
     assert first["then"]["effects"] == len(first["now"]["effects"]) + 3
     assert {"Send", "SetTimer", "Note"} >= {effect["is"] for effect in first["now"]["effects"]}
     timers = [effect["timer"]["is"] for effect in first["now"]["effects"] if effect["is"] == "SetTimer"]
@@ -92,7 +92,7 @@ def test_until_shows_the_step_it_stops_after(folder: Path) -> None:
     told = gossamer("replay", folder, "--node", "node-1", "--until", 2)
     assert told.exit_code == 0
     assert "node-1: step 2 at 1970-01-01 00:00:00.000000 is the last one replayed" in told.stdout
-    assert "given  Subscribe(topic='.soccer.italy', where='')" in told.stdout
+    assert "given  Subscribe(topic='.soccer.italy', where='', since_us=0)" in told.stdout
     assert "2 steps of 1 life replayed" in told.stdout
     data = json.loads(gossamer("replay", folder, "--node", "node-1", "--until", 2, "--json").stdout)
     assert data["lives"][0]["last"]["step"] == 2

@@ -15,7 +15,7 @@ from gossamer.cli.demo_network import NAME, DemoNetwork, together
 from gossamer.cli.demo_plan import Part
 from gossamer.cli.demo_story import GRACE_S
 from gossamer.core.topics import Topic
-from gossamer.live.client import Client
+from gossamer.live.clients.client import Client
 from gossamer.live.keys.network import Network
 from protocols.spidercast.towns import unrelated
 

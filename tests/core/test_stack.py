@@ -24,6 +24,7 @@ from gossamer.core.machine import (
     PeerDown,
     Publish,
     Received,
+    Relayed,
     Send,
     SetTimer,
     Started,
@@ -31,6 +32,7 @@ from gossamer.core.machine import (
     StopPublishing,
     Subscribe,
     Tune,
+    Unkept,
     Unsubscribe,
 )
 from gossamer.core.publications import PENDING_MAX, PUBLISHED_MAX
@@ -209,7 +211,67 @@ def test_an_unwanted_event_is_relayed_and_not_delivered_where_the_protocol_relay
     made, _ = node(".a", relays=True)
     news = event(".x")
     note = Note("relay", event=news.id, peer=9, topic=".x")
-    assert made.step(told(news), 0) == [note, Send((2, 3), Tell(Carried(news, 2)))]
+    assert made.step(told(news), 0) == [note, Relayed(news, 1), Send((2, 3), Tell(Carried(news, 2)))]
+    assert made.step(Unkept((news.id,)), 1) == []
+    assert made.step(told(news), 2) == [Relayed(news, 1)]
+    assert made.step(told(news), 3) == [Note("duplicate", event=news.id, peer=9)]
+
+
+def test_an_event_that_could_not_be_kept_is_delivered_again_and_passed_on_once() -> None:
+    made, _ = node(".a")
+    assert Send((2, 3), Tell(Carried(event(".a"), 2))) in made.step(told(event(".a")), 0)
+    assert made.step(Unkept((event(".a").id, EventId(9, 9, 9))), 1) == []
+    assert made.lacks(event(".a").id)
+    assert made.knows(event(".a").id)
+    assert not made.was_kept(event(".a").id)
+    assert not made.lacks(EventId(9, 9, 9)), "it never came"
+    assert made.step(told(event(".a")), 2) == [Deliver(event(".a"), 1, again=True)]
+    assert made.was_kept(event(".a").id)
+    assert made.step(told(event(".a")), 3) == [Note("duplicate", event=event(".a").id, peer=9)]
+
+
+def test_an_event_of_our_own_that_could_not_be_kept_is_delivered_again_when_it_is_published_again() -> None:
+    made, _ = node(".a")
+    ours = Event(EventId(ME, 0, 0), ".a")
+    assert Deliver(ours) in made.step(Publish(ours), 0)
+    made.step(Unkept((ours.id,)), 1)
+    assert Deliver(ours, again=True) in made.step(Publish(ours), 2)
+    assert not any(isinstance(each, Deliver) for each in made.step(Publish(ours), 3))
+
+
+def test_publications_that_wait_for_a_place_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.core.publications.PENDING_BYTES", 100)
+    made, toy = node()
+    monkeypatch.setattr(toy, "has_place", lambda topic: False)
+    monkeypatch.setattr(toy, "publish", lambda events: False)
+    said = [made.step(Publish(Event(EventId(ME, 0, number), ".a", bytes(60))), 0) for number in range(3)]
+    assert made.waiting == 2
+    assert [each.detail for each in said[2] if isinstance(each, Note) and each.kind == "drop"] == [
+        "too many publications wait to join"
+    ]
+
+
+def test_who_only_publishes_keeps_nothing_of_what_others_publish_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.core.door.PASSED_MAX", 2)
+    made, _ = node()
+    made.step(StartPublishing(".a"), 0)
+    for number in range(5):
+        made.step(told(event(".a", number)), 1)
+    ids = [EventId(9, 0, number) for number in range(5)]
+    assert all(map(made.knows, ids))
+    assert [made.was_kept(each) for each in ids[2:]] == [False] * 3, "as far as it remembers"
+    made.step(Subscribe(".a"), 2)
+    made.step(told(event(".a", 9)), 3)
+    assert made.was_kept(EventId(9, 0, 9))
+
+
+def test_the_events_remembered_that_could_not_be_kept_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.core.door.UNKEPT_MAX", 2)
+    made, _ = node(".a")
+    for number in range(3):
+        made.step(told(event(".a", number)), 0)
+        made.step(Unkept((EventId(9, 0, number),)), 1)
+    assert [made.lacks(EventId(9, 0, number)) for number in range(3)] == [False, True, True]
 
 
 def test_an_event_of_a_wider_topic_than_ours_is_a_parasite() -> None:

@@ -21,8 +21,8 @@ from msgspec import Meta
 
 from docs.test_docs import BLOCKS, SOURCE, TABLES, codes
 from gossamer.cli import main
-from gossamer.live.config import Config
-from gossamer.live.metrics import REFUSALS
+from gossamer.live.config.config import Config
+from gossamer.live.watching.metrics import REFUSALS
 
 PAGE = "security.md"
 LIMITS = [row for table in TABLES if table.page == PAGE and table.columns[0] == "Limit" for row in table.rows]
@@ -35,25 +35,40 @@ CONFIG = Config(name="a")
 BOUNDS = re.compile(r".*(_MAX|_PER_S|_BURST)")
 "How numbers of a protocol are called that bound what others can do; it has many others."
 NO_LIMITS = {
-    "live.station.BEAT_S": "how often a node looks at its clock",
-    "live.station.CONTACTS_MAX": "peers of a former life to begin with",
-    "live.client.TAKEN_EVERY": "how often a client says how far it has read",
-    "live.control.NUMBERS": "what fits a number",
-    "live.config_tables.EVENT_BYTES_MAX": "the default of limits.event_bytes_max, and wire.sealed's",
-    "live.config_tables.FRAME_BYTES_MIN": "a bound of a setting",
-    "live.config_place.LEVELS_MAX": "a bound of a setting",
-    "live.config_place.RADIX_MAX": "a bound of a setting",
-    "live.handover.UNWANTED_TRIES": "how often an event that nobody wants is offered",
+    "live.running.station.BEAT_S": "how often a node looks at its clock",
+    "live.running.former_life.CONTACTS_MAX": "peers of a former life to begin with",
+    "live.clients.reader.TAKEN_EVERY": "how often a client says how far it has read",
+    "live.reading.durable.FEW": "when the next page is asked for",
+    "live.reading.durable.MOVED": "how far a position moves before the disk is told",
+    "live.reading.durables.LOOK_S": "how often subscriptions that nobody reads are looked at",
+    "live.reading.durables.NOTED_US": "how often their idle time is written down",
+    "live.reading.durables.WARNED": "when the log warns of them",
+    "live.reading.feed.AGAIN_S": "when a disk that refused is asked again",
+    "live.spool.held.PAGE_BYTES": "what a row is taken to cost",
+    "live.spool.held.ROW_BYTES": "what a row is taken to cost",
+    "live.links.control.NUMBERS": "what fits a number",
+    "live.config.tables.EVENT_BYTES_MAX": "the default of limits.event_bytes_max, and wire.sealed's",
+    "live.config.tables.FRAME_BYTES_MIN": "a bound of a setting",
+    "live.config.place.LEVELS_MAX": "a bound of a setting",
+    "live.config.place.RADIX_MAX": "a bound of a setting",
+    "live.publishing.handover.UNWANTED_TRIES": "how often an event that nobody wants is offered",
     "live.keys.folder.SECRET_BYTES": "the length of a secret",
     "live.keys.signing.SHORT": "the length of a key's short form",
-    "live.serving.BUSY_S": "how often a full line is looked at",
+    "live.clients.sessions.BUSY_S": "how often a full line is looked at",
+    "live.reading.log_reading.TOLD_AT_ONCE": "runs of a former life told in one step",
     "live.spool.courier.LINGER_S": "how long events to be kept wait for one another",
     "live.spool.jobs.ROW_BYTES": "what a row is taken to cost",
     "live.spool.packs.NEAR": "packs looked at for an event",
     "live.spool.rows.ROWS_MAX": "rows of one statement",
     "live.spool.schema.VERSION": "a version",
     "live.spool.schema.WAL_PAGES": "when the log is copied into the file",
+    "live.publishing.counting.HEAD_ROOM": "which events are measured before their turn",
+    "live.publishing.counting.LETTER_BYTES": "the same",
+    "live.spool.lifetime.NOTED_EVERY_US": "how exactly the time lived through is kept",
     "live.spool.store.AHEAD": "places reserved ahead",
+    "protocols.catchup.params.ASK_MAX": "a bound of a setting",
+    "protocols.catchup.params.PER_S_MAX": "a bound of a setting",
+    "protocols.catchup.params.TIME_US_MAX": "a bound of a setting",
     "protocols.dispatch.telling.STREAM_MAX": "what fits a number",
     "protocols.flood.params.REMEMBERED_MAX": "a bound of a setting",
     "protocols.flood.params.TIME_US_MAX": "a bound of a setting",

@@ -12,13 +12,16 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Publish
-from gossamer.live.bodies import Bodies
-from gossamer.live.handover import HandOver
-from gossamer.live.metrics import Metrics
-from gossamer.live.office import ranges
-from gossamer.live.publishing import SEAL_EVERY_S, Publishing
+from gossamer.live.arriving.bodies import Bodies
+from gossamer.live.arriving.permissions import Permissions
+from gossamer.live.keys.trust import OpenTrust
+from gossamer.live.links.control import How, acked
+from gossamer.live.publishing.handover import HandOver
+from gossamer.live.publishing.publishing import SEAL_EVERY_S, Publishing
+from gossamer.live.publishing.sealing import Sealing
+from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.live.spool import Outgoing, Waiting
-from gossamer.live.trust import OpenTrust
+from gossamer.live.watching.metrics import Metrics
 from gossamer.wire.pack import Pack
 
 ME = 1
@@ -26,15 +29,18 @@ AGAIN_S = 1.0
 FORGET_AFTER_S = 500.0
 SHORT = {
     "handover.UNACKED_MAX": 12,
-    "handover.SHELVED_AT_ONCE": 5,
+    "handover.AT_ONCE": 5,
+    "backlog.AT_ONCE": 5,
     "publishing.BATCH_MAX": 6,
-    "publishing.PACK_BYTES_MAX": 2_000,
+    "handover.BATCH_MAX": 6,
+    "sealing.PACK_BYTES_MAX": 2_000,
 }
 "Little fits anywhere, so that few events do what many would."
 LARGE = 1_500
 
 Peers = st.lists(st.integers(2, 6), max_size=4, unique=True)
 Spots = st.integers(0, 60)
+Hows: st.SearchStrategy[How] = st.sampled_from(["disk", "disk", "memory", "not"])
 
 
 class Loop(asyncio.SelectorEventLoop):
@@ -48,6 +54,8 @@ class Loop(asyncio.SelectorEventLoop):
 
 class Outbox:
     """Rows of one or several events. Answers come when told to."""
+
+    outbox_bytes = 0
 
     def __init__(self) -> None:
         self.rows: dict[EventId, Waiting] = {}
@@ -70,7 +78,7 @@ class Outbox:
         for each in firsts:
             self.rows.pop(each, None)
 
-    async def outbox(self, limit: int, after: int = 0) -> list[Waiting]:
+    async def outbox(self, limit: int, after: int = 0, limit_bytes: int = 0) -> list[Waiting]:
         left = [each for each in self.rows.values() if each.number > after]
         page = [each for i, each in enumerate(left) if sum(1 + one.more for one in left[: i + 1]) <= limit]
         answer: asyncio.Future[list[Waiting]] = asyncio.get_running_loop().create_future()
@@ -82,16 +90,31 @@ class Plain:
     """What becomes of an event, whatever it was spread with."""
 
     def __init__(self) -> None:
-        self.told = 0
+        self.told: set[int] = set()
         self.asked: set[int] = set()
-        self.acked: set[int] = set()
+        self.answers: dict[int, How] = {}
 
     def tell(self, peers: Sequence[int], again: bool) -> None:
-        self.told = self.told if again else len(peers)
+        self.told = self.told if again else {*peers}
         self.asked |= {*peers}
 
-    def is_taken(self) -> bool:
-        return 0 < min(3, self.told) <= len(self.acked)
+    def hear(self, peer: int, how: How) -> None:
+        if peer in self.asked:
+            self.answers[peer] = how
+
+    def having(self, how: How) -> set[int]:
+        return {peer for peer, its in self.answers.items() if its == how}
+
+    def takers(self) -> set[int]:
+        return self.told - self.having("not")
+
+    def is_taken(self, forgetful: set[int]) -> bool:
+        """Enough on disk; or nobody is left who could have a disk and did not answer, and all or enough have it."""
+        if len(self.having("disk")) >= 3:
+            return True
+        if not self.takers() or self.told - {*self.answers} - forgetful:
+            return False
+        return bool(self.having("disk")) or len(self.having("memory")) >= min(3, len(self.takers()))
 
 
 class Watched(HandOver):
@@ -104,12 +127,22 @@ class Watched(HandOver):
         return super().has_room()
 
 
+class Fickle(SpreadRules):
+    """Whether anybody wants anything, the model says."""
+
+    def __init__(self, model: "Model") -> None:
+        self.model = model
+
+    def is_unwanted(self, event_id: EventId) -> bool:
+        return self.model.unwanted
+
+
 class Model(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.short = pytest.MonkeyPatch()
         for name, value in SHORT.items():
-            self.short.setattr(f"gossamer.live.{name}", value)
+            self.short.setattr(f"gossamer.live.publishing.{name}", value)
         self.loop = Loop()
         self.raised: list[Any] = []
         self.loop.set_exception_handler(lambda loop, about: self.raised.append(about))
@@ -122,6 +155,8 @@ class Model(RuleBasedStateMachine):
         self.taken: set[EventId] = set()
         "Handed over or given up, at some time."
         self.underway: dict[EventId, Plain] = {}
+        self.forgetful: set[int] = set()
+        "Members that answered that they have no disk."
         self.run(self._live)
 
     def run(self, call: Any, *arguments: Any) -> None:
@@ -145,18 +180,23 @@ class Model(RuleBasedStateMachine):
             feed=self.spread,
             closed=False,
             clock=SimpleNamespace(now_us=self.now_us),
-            board=SimpleNamespace(clogged=lambda: False),
             machine=SimpleNamespace(waiting=0, patterns=lambda topic, attributes: ()),
         )
         spool: Any = self.spool
-        self.handover = Watched(ME, driver, Bodies(), spool, AGAIN_S, FORGET_AFTER_S)
-        self.handover.model = self
-        self.handover.is_unwanted = lambda event_id: self.unwanted
-        self.publishing = Publishing(
-            *(ME, self.life, driver, OpenTrust("me"), lambda act, topic: True, self.handover.bodies, spool),
-            *(self.handover, Metrics(), 1 << 20),
+        trust, links, rules, bodies = OpenTrust("me"), SimpleNamespace(clogged=lambda: False), Fickle(self), Bodies()
+        sealing = Sealing(trust, bodies)
+        self.handover = Watched(
+            *(ME, driver, bodies, spool, Permissions(trust), rules, sealing),
+            again_s=AGAIN_S,
+            forget_after_s=FORGET_AFTER_S,
+            copies=3,
         )
-        self.publishing.resume([*self.spool.rows.values()])
+        self.handover.model = self
+        self.publishing = Publishing(
+            *(ME, self.life, driver, sealing, links, bodies, spool),
+            *(self.handover, Metrics(), 1 << 20, 1 << 30, "wait"),
+        )
+        self.handover.begin_again([*self.spool.rows.values()])
 
     # -- what the handover does, as the model sees it ------------------------------------------------------------
 
@@ -167,19 +207,20 @@ class Model(RuleBasedStateMachine):
         for each in ids:
             self.underway[each] = self.underway.pop(each, None) or Plain()
         if self.members:
-            waited = [each for each, plain in self.underway.items() if plain.told == 0 and each not in ids]
+            waited = [each for each, plain in self.underway.items() if not plain.told and each not in ids]
             for some in [[each] for each in (*ids, *waited)] if self.apart else [ids]:
                 self.tell(some, self.members, again=False)
 
     def tell(self, ids: list[EventId], peers: list[int], again: bool) -> None:
         self.handover.told(ids, tuple(peers), again)
-        for each in ids:
-            if each in self.underway:
-                self.underway[each].tell(peers, again)
-        self.take()
+        told = [each for each in ids if each in self.underway]
+        for each in told:
+            self.underway[each].tell(peers, again)
+        self.take(told)
 
-    def take(self) -> None:
-        for each in [each for each, plain in self.underway.items() if plain.is_taken()]:
+    def take(self, ids: list[EventId]) -> None:
+        """Of those that something was heard of."""
+        for each in [each for each in ids if self.underway[each].is_taken(self.forgetful)]:
             del self.underway[each]
             self.taken.add(each)
 
@@ -187,15 +228,15 @@ class Model(RuleBasedStateMachine):
         """The oldest that nobody was there to take are left to the spool."""
         self.reconcile()
         if len(self.underway) >= SHORT["handover.UNACKED_MAX"]:
-            lonely = [each for each, plain in self.underway.items() if plain.told == 0]
-            for each in lonely[: SHORT["handover.SHELVED_AT_ONCE"]]:
+            lonely = [each for each, plain in self.underway.items() if not plain.takers()]
+            for each in lonely[: SHORT["handover.AT_ONCE"]]:
                 del self.underway[each]
 
     def reconcile(self) -> None:
         """Only what is old, or what nobody wants, is given up."""
         for each in [each for each in self.underway if each not in self.handover.unacked]:
             is_old = self.now_us() - self.published[each] > FORGET_AFTER_S * 1e6
-            assert is_old or (self.unwanted and self.underway[each].told == 0)
+            assert is_old or (self.unwanted and not self.underway[each].told)
             del self.underway[each]
             self.taken.add(each)
 
@@ -211,7 +252,7 @@ class Model(RuleBasedStateMachine):
         def publishing() -> None:
             for number, (topic, size) in enumerate(events):
                 key = f"{len(self.published)} {number}" if keyed and number % 3 == 1 else None
-                self.publishing.publish(topic, bytes(size), {}, key)
+                self.publishing.publish(topic, bytes(size), {}, key).add_done_callback(lambda _: None)
 
         self.run(publishing)
         self.pass_time(SEAL_EVERY_S)
@@ -225,24 +266,29 @@ class Model(RuleBasedStateMachine):
         if ids := [*self.published][start : start + count]:
             self.run(self.tell, ids, peers, again)
 
-    @rule(peer=st.integers(2, 6), life=st.integers(1, 4), first=Spots, count=st.integers(0, 11))
-    def acked(self, peer: int, life: int, first: int, count: int) -> None:
-        self.ack(peer, [(life, first, first + count)])
+    @rule(peer=st.integers(2, 6), life=st.integers(1, 4), first=Spots, count=st.integers(0, 11), how=Hows)
+    def acked(self, peer: int, life: int, first: int, count: int, how: How) -> None:
+        self.ack(peer, [(life, first, first + count)], how)
 
-    @rule(peer=st.integers(2, 6))
-    def acked_all_of_it(self, peer: int) -> None:
+    @rule(peer=st.integers(2, 6), how=Hows)
+    def acked_all_of_it(self, peer: int, how: How = "disk") -> None:
         ids = sorted(each for each, plain in self.underway.items() if peer in plain.asked)
         for start in range(0, len(ids), 6):
-            self.ack(peer, ranges(ids[start : start + 6]))
+            (said,) = acked(ids[start : start + 6], how)
+            self.ack(peer, [*said.ranges], how)
 
-    def ack(self, peer: int, spans: list[tuple[int, int, int]]) -> None:
-        for each, plain in self.underway.items():
-            if peer in plain.asked and any(
-                each.incarnation == life and a <= each.sequence <= b for life, a, b in spans
-            ):
-                plain.acked.add(peer)
-        self.take()
-        self.run(self.handover.acked, peer, tuple(spans))
+    def ack(self, peer: int, spans: list[tuple[int, int, int]], how: How = "disk") -> None:
+        if how != "not":
+            self.forgetful = self.forgetful | {peer} if how == "memory" else self.forgetful - {peer}
+        heard = [
+            each
+            for each, plain in self.underway.items()
+            if peer in plain.asked and any(each.incarnation == life and a <= each.sequence <= b for life, a, b in spans)
+        ]
+        for each in heard:
+            self.underway[each].hear(peer, how)
+        self.take(heard)
+        self.run(self.handover.acked, peer, tuple(spans), how)
 
     @rule()
     def spool_answers(self) -> None:
@@ -262,6 +308,7 @@ class Model(RuleBasedStateMachine):
         self.publishing.waiting.clear()
         self.spool.asked.clear()
         self.underway.clear()
+        self.forgetful = set()
         self.run(self._live)
 
     # -- what holds -----------------------------------------------------------------------------------------------
@@ -271,7 +318,7 @@ class Model(RuleBasedStateMachine):
         assert [*self.handover.unacked] == [*self.underway]
         for each, plain in self.underway.items():
             parcel = self.handover.unacked[each]
-            assert (parcel.told, {*parcel.asked}, parcel.acked) == (plain.told, plain.asked, plain.acked)
+            assert ({*parcel.told}, {*parcel.asked}, parcel.answers) == (plain.told, plain.asked, plain.answers)
 
     @invariant()
     def what_was_published_waits_in_the_spool_until_it_is_taken(self) -> None:
@@ -281,10 +328,10 @@ class Model(RuleBasedStateMachine):
     @invariant()
     def whatever_waits_is_under_way_or_will_be(self) -> None:
         handover = self.handover
-        if not handover.shelved and handover._unshelving is None:
+        if not handover.backlog.left and handover.backlog.task is None:
             assert all(not handover.unacked.keys().isdisjoint(row.ids) for row in self.spool.rows.values())
         else:
-            assert handover.unacked or handover._unshelving is not None
+            assert handover.unacked or handover.backlog.task is not None
 
     def teardown(self) -> None:
         """Once members are there to take everything, nothing waits any more."""

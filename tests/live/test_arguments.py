@@ -2,6 +2,8 @@
 nothing is sent. What is right passes whatever it is dressed as."""
 
 import asyncio
+import gc
+import warnings
 from collections.abc import Awaitable, Callable
 from enum import IntEnum, StrEnum
 from typing import Any
@@ -10,9 +12,10 @@ import pytest
 
 from gossamer import Client, Node
 from gossamer.core.errors import Misuse
-from gossamer.live.arguments import publication, subscription
-from gossamer.live.config_tables import EVENT_BYTES_MAX, SpoolConfig
-from gossamer.live.transports.memory import Memory
+from gossamer.live.clients.arguments import publication, subscription
+from gossamer.live.config.tables import EVENT_BYTES_MAX, SpoolConfig
+from gossamer.live.links.transports.memory import Memory
+from gossamer.live.publishing.accepted import FORGOTTEN
 from gossamer.testing import Network
 
 HALF = "\ud800"
@@ -152,3 +155,25 @@ def test_members_of_enumerations_and_other_numbers_are_what_they_stand_for() -> 
     assert [type(each) for each in wish.attributes.values()] == [str, int, float, bool]
     read = subscription(Places.ITALY, "", Word("home"))
     assert [type(each) for each in (wish.topic, wish.key, read.topic, read.name)] == [str] * 4
+
+
+def test_who_forgets_to_wait_for_a_publication_is_told_so_and_nobody_else() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("a")
+            await node.publish(".a", b"waited for")
+            await asyncio.gather(node.publish(".a", b"gathered"), node.publish(".a", b"keyed", key="k"))
+            waiting = node.publish(".a", b"later")
+            while not waiting.done():
+                await asyncio.sleep(0)
+            assert waiting.result().sequence == 4
+            with pytest.raises(Misuse):
+                node.publish(".a", bytes(17 << 20))
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always")
+                node.publish(".a", b"forgotten")
+                await node.publish(".a", b"after it")
+                gc.collect()
+            assert [str(each.message) for each in told] == [FORGOTTEN]
+
+    asyncio.run(scenario())

@@ -10,23 +10,25 @@ from gossamer.core.events import Event
 from gossamer.core.filters import parse
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Hierarchy
-from gossamer.live.audience import Audience
-from gossamer.live.inbox import Inbox
+from gossamer.live.reading.audience import Audience
+from gossamer.live.reading.inbox import Inbox
+from live.watching import lone_inbox
 
 HIERARCHY = Hierarchy({".z": (".x",)})
 TOPICS = (".", ".x", ".x.y", ".z", ".z.q")
 FILTERS = ("", "n > 3", "n in (1, 5)", 's == "a" or n < 2', "not n")
 
 
-def inbox(topic: str, where: str, name: str = "", ordered: bool = False) -> Inbox:
-    return Inbox(topic, HIERARCHY, None, lambda: 0, filter=parse(where) if where else None, name=name, ordered=ordered)
+def inbox(topic: str, where: str, ordered: bool = False) -> Inbox:
+    filter = parse(where) if where else None
+    return lone_inbox(topic, HIERARCHY, None, lambda: 0, filter=filter, ordered=ordered)
 
 
 def event(topic: str, **attributes: str | int | bool) -> Event:
     return Event(EventId(1, 1, 1), topic, attributes=attributes)
 
 
-WISHES = st.tuples(st.sampled_from(TOPICS), st.sampled_from(FILTERS), st.sampled_from(["", "name"]), st.booleans())
+WISHES = st.tuples(st.sampled_from(TOPICS), st.sampled_from(FILTERS), st.booleans())
 EVENTS = st.builds(
     lambda topic, attributes: event(topic, **attributes),
     st.sampled_from(TOPICS),
@@ -78,9 +80,9 @@ def test_an_event_is_offered_to_whom_it_concerns_whoever_came_and_left(wishes, d
             matches = each.filter is None or each.filter.matches(news.attributes)
             if each.wants(news.topic) and matches:
                 assert each in offered
-            elif each in offered:  # who keeps a cursor or an order hears of all of its topic
+            elif each in offered:  # who keeps an order hears of all of its topic
                 assert each.wants(news.topic)
-                assert each.name or each.order
+                assert each.order
         assert set(offered) <= set(audience.inboxes)
 
     asyncio.run(scenario())

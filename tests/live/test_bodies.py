@@ -4,8 +4,8 @@ import pytest
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live import bodies as module
-from gossamer.live.bodies import Bodies
+from gossamer.live.arriving import bodies as module
+from gossamer.live.arriving.bodies import Bodies
 from gossamer.wire.pack import Pack
 from gossamer.wire.proof import leaf
 from gossamer.wire.sealed import head_of

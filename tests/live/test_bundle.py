@@ -2,8 +2,8 @@
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live.bodies import Bodies
-from gossamer.live.bundle import Bundle
+from gossamer.live.arriving.bodies import Bodies
+from gossamer.live.links.bundle import Bundle
 from gossamer.wire.frame import HEADER, Batch, read_batch
 from gossamer.wire.pack import Pack, pack, unpack
 from gossamer.wire.proof import Proofs, Stamp, leaf, levels

@@ -3,11 +3,14 @@
 import asyncio
 import math
 
+import pytest
+
+from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.machine import PeerDown
+from gossamer.live.keys.trust import OpenTrust
+from gossamer.live.links.transports import Channel, tcp
 from gossamer.live.node import Node
-from gossamer.live.transports import Channel
-from gossamer.live.trust import OpenTrust
 from gossamer.testing import Network
 from gossamer.wire.frame import Hello, hello_frame
 
@@ -51,14 +54,14 @@ def test_whoever_greets_and_hangs_up_is_not_called_again_at_once() -> None:
         async with Network() as network:
             node, brusque = await network.node("a"), Brusque()
             network.memory.listening[WHERE] = brusque.answer
-            node.station.hearing.admit(OpenTrust("brusque").record([WHERE], 1))
-            board = node.station.board
+            node.station.records.admit(OpenTrust("brusque").record([WHERE], 1))
+            connections = node.station.connections
             waiting = asyncio.ensure_future(is_given_up(node))
             await asyncio.sleep(0)
-            board.say([BRUSQUE], b"\xc0")
+            connections.outgoing.say([BRUSQUE], b"\xc0")
             await asyncio.wait_for(waiting, 60)
-            board.say([BRUSQUE], b"\xc0")
-            assert (brusque.calls, board.lines[BRUSQUE].dialing) == (1, False)
+            connections.outgoing.say([BRUSQUE], b"\xc0")
+            assert (brusque.calls, connections.lines[BRUSQUE].dialing) == (1, False)
 
     asyncio.run(scenario())
 
@@ -70,18 +73,51 @@ def test_whoever_was_given_up_is_called_again_soon_after_it_renews_its_record() 
         async with Network() as network:
             node, brusque = await network.node("a"), Brusque()
             network.memory.listening[WHERE] = brusque.answer
-            node.station.hearing.admit(OpenTrust("brusque").record([WHERE], 1))
-            board = node.station.board
+            node.station.records.admit(OpenTrust("brusque").record([WHERE], 1))
+            connections = node.station.connections
             waiting = asyncio.ensure_future(is_given_up(node))
             await asyncio.sleep(0)
-            board.say([BRUSQUE], b"\xc0")
+            connections.outgoing.say([BRUSQUE], b"\xc0")
             await asyncio.wait_for(waiting, 60)
-            line = board.lines[BRUSQUE]
+            line = connections.lines[BRUSQUE]
             line.blocked_until_s, line.failed_s = math.inf, -math.inf
-            board.say([BRUSQUE], b"\xc0")
+            connections.outgoing.say([BRUSQUE], b"\xc0")
             assert not line.dialing
-            node.station.hearing.admit(OpenTrust("brusque").record([WHERE], 2))
-            board.say([BRUSQUE], b"\xc0")
+            node.station.records.admit(OpenTrust("brusque").record([WHERE], 2))
+            connections.outgoing.say([BRUSQUE], b"\xc0")
             assert line.dialing
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("wrong", [Misuse("not an address"), TransportDown("nobody there"), PeerFault("not a node")])
+def test_whatever_is_wrong_with_an_address_its_peer_is_given_up(wrong: GossamerError) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("a")
+            node.station.records.admit(OpenTrust("brusque").record([WHERE], 1))
+
+            async def dial(*_: object) -> Channel:
+                raise wrong
+
+            node.station.transport.dial = dial  # type: ignore[method-assign]
+            waiting = asyncio.ensure_future(is_given_up(node))
+            await asyncio.sleep(0)
+            node.station.connections.outgoing.say([BRUSQUE], b"\xc0")
+            await asyncio.wait_for(waiting, 60)
+            assert not node.station.connections.lines[BRUSQUE].dialing
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("host", ["x" * 80, "a..b", "a\0b"])
+def test_a_name_that_no_resolver_takes_is_a_call_that_did_not_get_through(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tcp, "split_address", lambda address: (host, 1))
+
+    async def scenario() -> None:
+        with pytest.raises(TransportDown, match="cannot be reached"):
+            await tcp.Tcp(OpenTrust("a"), 5.0).dial("anywhere:1", lambda channel: Brusque())
 
     asyncio.run(scenario())

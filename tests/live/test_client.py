@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from gossamer.live.client import Client
-from gossamer.live.transports import Channel
-from gossamer.live.transports.memory import Memory, MemoryNetwork
+from gossamer.live.clients.client import Client
+from gossamer.live.links.transports import Channel
+from gossamer.live.links.transports.memory import Memory, MemoryNetwork
 from live.watching import until
 
 WHERE = "memory:silent"

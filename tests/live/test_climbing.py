@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from gossamer.live.deliveries import Delivery
 from gossamer.live.node import Node
+from gossamer.live.reading.deliveries import Delivery
 from gossamer.protocols.camcast.params import Params
 from gossamer.testing import Network
 

@@ -4,13 +4,14 @@ import asyncio
 import logging
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gossamer.core.trace import Row
-from gossamer.live import station
-from gossamer.live.clock import JUMP_US, Clock
-from gossamer.live.config_tables import TraceConfig
+from gossamer.live.config.tables import TraceConfig
+from gossamer.live.running import station
+from gossamer.live.running.clock import JUMP_US, Clock
 from gossamer.testing import Network
 from gossamer.wire.segment import SegmentReader
 from live.exposition import value
@@ -59,9 +60,9 @@ def test_a_node_looks_at_the_clock_and_counts_jumps(
     async def scenario() -> None:
         async with Network() as network:
             node = await network.node("a")
-            assert value(node.metrics.page(), "gossamer_clock_jumps_total") == 0
+            assert value(node.page(), "gossamer_clock_jumps_total") == 0
             wall.ahead_s = -HOUR_S
-            await until(lambda: value(node.metrics.page(), "gossamer_clock_jumps_total") == 1)
+            await until(lambda: value(node.page(), "gossamer_clock_jumps_total") == 1)
 
     with caplog.at_level(logging.WARNING, "gossamer.clock"):
         asyncio.run(scenario())
@@ -109,7 +110,36 @@ def test_a_clock_that_is_set_deletes_nothing_from_the_spool(wall: Wall, tmp_path
             assert await node.publish(".x", b"again", key="k") == before
             async with node.subscribe(".x", from_start=True) as inbox:
                 assert await payloads(inbox, 2) == [b"before", b"after"]
-            page = node.metrics.page()
+            page = node.page()
             assert value(page, "gossamer_clocks_apart_total") == 0
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("days", [2, -2])
+def test_a_start_with_a_clock_days_away_deletes_neither_events_nor_what_waits(
+    days: int, tmp_path: Path, wall: Wall
+) -> None:
+    async def life(jumps: int, publish: bytes) -> None:
+        async with Network() as network:
+            settings: dict[str, Any] = {
+                "spool": {"folder": str(tmp_path)},
+                "timeouts": {"leave_s": 0.05, "ack_s": 0.01},
+            }
+            node = await network.node("a", subscribe=[".x"], **settings)
+            lonely = await node.publish(".x", publish)
+            handover, spool = node.station.handover, node.station.spool
+            assert spool is not None
+            await until(lambda: handover.unacked[lonely].tries >= 2)
+            await spool.tidy()
+            assert len(await spool.outbox(10)) == len((await spool.read(0)).items) == len(handover.unacked)
+            found.append(len(handover.unacked))
+            assert node.station.clock.jumps == jumps
+
+    found: list[int] = []
+    asyncio.run(life(0, b"before"))
+    wall.ahead_s = days * 24 * HOUR_S
+    asyncio.run(life(1, b"meanwhile"))
+    wall.ahead_s = 0
+    asyncio.run(life(1, b"after"))
+    assert found == [1, 2, 3]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gossamer.live import complaints
-from gossamer.live.complaints import Complaints
+from gossamer.live.links import complaints
+from gossamer.live.links.complaints import Complaints
 
 
 def test_the_same_is_said_once_and_again_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,11 +13,11 @@ from msgspec import structs
 
 import gossamer
 from gossamer.core.errors import Misuse, SpecError
-from gossamer.live.config import BY_TOPIC, TABLES, Config, load, read
-from gossamer.live.config_changes import RELOADABLE, RELOADABLE_FIELDS, changes
-from gossamer.live.config_reading import NOT_SETTINGS, value_of
-from gossamer.live.config_tables import Limits, SpoolConfig, TraceConfig
-from gossamer.live.reloading import merged
+from gossamer.live.config.changes import RELOADABLE, RELOADABLE_FIELDS, changes
+from gossamer.live.config.config import BY_TOPIC, TABLES, Config, load, read
+from gossamer.live.config.reading import NOT_SETTINGS, value_of
+from gossamer.live.config.tables import Limits, SpoolConfig, TraceConfig
+from gossamer.live.running.reloading import merged
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
@@ -365,7 +365,9 @@ def test_no_other_variable_of_ours_is_taken_for_a_setting() -> None:
 
 
 def test_reading_a_configuration_loads_nothing_heavy() -> None:
-    script = "import sys, gossamer.live.config; print(*(m for m in ('numpy', 'rich', 'click') if m in sys.modules))"
+    script = (
+        "import sys, gossamer.live.config.config; print(*(m for m in ('numpy', 'rich', 'click') if m in sys.modules))"
+    )
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, text=True).stdout == "\n"
 
 

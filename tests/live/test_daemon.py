@@ -14,12 +14,12 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.trace import Row
-from gossamer.live.config import Config
-from gossamer.live.config_tables import Limits, SpoolConfig, Timeouts, TraceConfig
-from gossamer.live.daemon import Daemon, check_distinct, run, serve
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import Limits, SpoolConfig, Timeouts, TraceConfig
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import merged, take_over
+from gossamer.live.running.daemon import Daemon, check_distinct, run, serve
+from gossamer.live.running.reloading import merged, take_over
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.layer import Recovery
 from gossamer.protocols.recovery.params import Params as RecoveryParams
@@ -121,10 +121,10 @@ def test_limits_and_times_hold_from_now_on() -> None:
         limits = Limits(links_max=3, inbox_items=5, event_bytes_max=100, clients_max=2, records_max=9, requests_burst=1)
         take_over(node, replace(node.config, limits=limits, timeouts=Timeouts(dial_s=0.5, idle_s=1.5, ack_s=0.25)))
         station = node.station
-        assert (station.board.links_max, station.readers.items_max, station.book.entries_max) == (3, 5, 9)
-        assert (station.board.dial_s, station.board.idle_s, station.handover.again_s) == (0.5, 1.5, 0.25)
-        assert station.office.clients.clients_max == 2  # type: ignore[attr-defined]
-        assert station.hearing.requests.own.burst == 1
+        assert (station.connections.links_max, station.readers.limits.items_max, station.book.entries_max) == (3, 5, 9)
+        assert (station.connections.dial_s, station.connections.idle_s, station.handover.again_s) == (0.5, 1.5, 0.25)
+        assert node.clients.clients_max == 2
+        assert station.requests.own.burst == 1
         with pytest.raises(Misuse, match="too large"):
             node.publish(".x", b"." * 200)
 
@@ -136,9 +136,9 @@ def test_new_seeds_are_called_at_once() -> None:
         async with Network() as network:
             one = await network.node("one", subscribe=(".",))
             two = await network.node("two", subscribe=(".",), seeds=())
-            assert not two.station.board.links
+            assert not two.station.connections.links
             take_over(two, replace(two.config, seeds=(one.address,)))
-            await until(lambda: one.trust.name in {link.name for link in two.station.board.links})
+            await until(lambda: one.trust.name in {link.name for link in two.station.connections.links})
 
     asyncio.run(scenario())
 
@@ -156,12 +156,13 @@ def test_the_spool_keeps_what_it_is_told_to() -> None:
 
 def test_traces_begin_in_the_middle_of_a_life_with_what_the_node_takes_part_in(tmp_path: Path) -> None:
     def test(node: Node) -> None:
-        assert node.station.recorder is None
-        take_over(node, replace(node.config, trace=replace(node.config.trace, level="full")))
         assert node.station.recorder is not None
-        assert node.station.hearing.arrivals.copy_met is not None
+        assert not node.station.recorder.writer.seq
+        take_over(node, replace(node.config, trace=replace(node.config.trace, level="full")))
+        assert node.station.recorder.writer.seq
+        assert node.station.recorder.full
         take_over(node, replace(node.config, trace=replace(node.config.trace, level="deliveries")))
-        assert node.station.hearing.arrivals.copy_met is None
+        assert not node.station.recorder.full
 
     alone(test, subscribe=(".a",), trace=TraceConfig(folder=tmp_path, level="off"))
     segments = map(SegmentReader, sorted(tmp_path.iterdir()))
@@ -193,7 +194,7 @@ def test_a_reload_that_the_grant_does_not_cover_changes_nothing(tmp_path: Path) 
             with pytest.raises(Misuse, match=r"does not let it subscribe to \.b"):
                 take_over(node, replace(config, subscribe=(".a", ".b"), limits=Limits(links_max=3)))
             assert node.config == config
-            assert node.station.board.links_max == config.limits.links_max
+            assert node.station.connections.links_max == config.limits.links_max
 
     asyncio.run(scenario())
 

@@ -10,9 +10,9 @@ import pytest
 
 from gossamer import Delivery
 from gossamer.core.errors import Misuse
-from gossamer.live.inbox import Inbox
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
+from gossamer.live.reading.inbox import Inbox
 from gossamer.parts.tagging import Tagger
 from gossamer.parts.tree import SpanningTree
 from gossamer.protocols.dispatch.layer import Dispatch

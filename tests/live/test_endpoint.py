@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.live import endpoint
-from gossamer.live.endpoint import REQUEST_BYTES_MAX, Endpoint, Health
-from gossamer.live.metrics import CONTENT_TYPE, Metrics
+from gossamer.live.watching import endpoint
+from gossamer.live.watching.endpoint import REQUEST_BYTES_MAX, Endpoint, Health
+from gossamer.live.watching.metrics import CONTENT_TYPE, Metrics
 from live.exposition import value
 
 LONG_S = 60.0

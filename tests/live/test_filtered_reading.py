@@ -10,16 +10,15 @@ import gossamer
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
 from gossamer.core.topics import Hierarchy
-from gossamer.live.client import Client
-from gossamer.live.config_tables import Limits, SpoolConfig
-from gossamer.live.control import Read
-from gossamer.live.deliveries import Delivery
-from gossamer.live.inbox import Inbox
+from gossamer.live.clients.client import Client
+from gossamer.live.config.tables import Limits, SpoolConfig
+from gossamer.live.links.control import Read
+from gossamer.live.links.transports.memory import Memory
 from gossamer.live.node import Node
-from gossamer.live.spool import Spool
-from gossamer.live.transports.memory import Memory
+from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.reading.inbox import Inbox
 from gossamer.testing import Network
-from live.watching import PATIENCE_S
+from live.watching import PATIENCE_S, lone_inbox, until
 
 WHERE = 'symbol in ("IBM", "SAP") and price > 100 and not halted'
 STOCKS: Sequence[dict[str, Attribute]] = (
@@ -61,13 +60,13 @@ async def are_delivered(node: Node, count: int) -> None:
             await asyncio.sleep(0)
 
 
-async def cursor_of(node: Node, name: str, delivered: int) -> int:
-    """How far a named subscription has come, once so many events were delivered here."""
-    assert node.station.spool is not None
-    await are_delivered(node, delivered)
-    cursor = await node.station.spool.cursor(name)
-    assert cursor is not None
-    return cursor.acked
+async def position_of(node: Node, delivered: int) -> int:
+    """How far the only durable subscription has come, once so many events were committed here."""
+    durables = node.station.readers.durables
+    assert durables is not None
+    await until(lambda: durables.log.settled() >= delivered)
+    (info,) = await node.subscriptions()
+    return info.position
 
 
 # At the node itself
@@ -141,22 +140,22 @@ def test_from_start_gives_what_matches_of_what_the_spool_has() -> None:
 # By name
 
 
-def test_a_named_subscription_s_cursor_moves_past_what_does_not_match(tmp_path) -> None:
+def test_a_durable_subscription_moves_past_what_does_not_match(tmp_path) -> None:
     async def scenario() -> None:
         async with Network() as network:
             node = await network.node("a", spool=SpoolConfig(folder=tmp_path))
             async with node.subscribe(".a", where="n == 3", name="billing") as inbox:
                 for n in range(3):
                     await node.publish(".a", attributes={"n": n})
-                assert await cursor_of(node, "billing", delivered=3) == 3
+                assert await position_of(node, delivered=3) == 3
                 for n in range(3, 6):
                     await node.publish(".a", b"%d" % n, attributes={"n": n})
-                assert await cursor_of(node, "billing", delivered=6) == 3  # the fourth is wanted, and nobody has it yet
+                assert await position_of(node, delivered=6) == 3  # the fourth is wanted, and nobody has it yet
                 (item,) = await take(inbox, 1)
                 assert (item.payload, item.place) == (b"3", 4)
-                assert await cursor_of(node, "billing", delivered=6) == 3
+                assert await position_of(node, delivered=6) == 3
                 await inbox.ack(item)
-                assert await cursor_of(node, "billing", delivered=6) == 6
+                assert await position_of(node, delivered=6) == 6
 
     asyncio.run(scenario())
 
@@ -184,10 +183,9 @@ def test_what_the_spool_has_for_others_only_is_done_with(tmp_path) -> None:
             await are_delivered(node, 600)
             async with node.subscribe(".a", where="n < 0 or n == 1000", name="billing", from_start=True) as inbox:
                 reading = asyncio.create_task(take(inbox, 1))
-                async with asyncio.timeout(PATIENCE_S):
-                    while inbox.behind is not None:
-                        await asyncio.sleep(0)
-                assert await cursor_of(node, "billing", delivered=600) == 600
+                durables = node.station.readers.durables
+                assert durables is not None
+                await until(lambda: durables.listed()[0].position == 600)
                 await node.publish(".a", "now", attributes={"n": 1000})
                 assert payloads(await reading) == [b"now"]
 
@@ -216,10 +214,8 @@ def item(place: int, ordinal: int, wanted: bool = True) -> Delivery:
     return Delivery(event_id, ".a", b"%d" % ordinal, {"wanted": wanted}, ordinal=ordinal, place=place)
 
 
-def ordered_inbox(shelf: Any = None, name: str = "") -> Inbox:
-    return Inbox(
-        ".a", Hierarchy(), shelf, lambda: 0, filter=gossamer.parse("wanted"), name=name, ordered=True
-    )  # fmt: skip
+def ordered_inbox() -> Inbox:
+    return lone_inbox(".a", Hierarchy(), None, lambda: 0, filter=gossamer.parse("wanted"), ordered=True)
 
 
 def test_what_waited_for_an_event_that_is_not_wanted_goes_on_once_that_came() -> None:
@@ -236,30 +232,6 @@ def test_what_waited_for_an_event_that_is_not_wanted_goes_on_once_that_came() ->
         inbox.offer([item(5, 6)])
         inbox.offer([item(6, 4)])
         assert payloads(await take(inbox, 2)) == [b"4", b"6"]
-
-    asyncio.run(scenario())
-
-
-def test_a_cursor_does_not_move_past_what_waits_for_its_turn(tmp_path) -> None:
-    async def scenario() -> None:
-        spool = await Spool.open(tmp_path)
-        inbox = ordered_inbox(spool, "billing")
-        inbox.offer([item(1, 2)])  # waits for the first
-        other = Delivery(gossamer.EventId(2, 1, 1), ".a", b"other", {"wanted": True}, ordinal=1, place=2)
-        inbox.offer([other])
-        (got,) = await take(inbox, 1)
-        await inbox.ack(got)
-        inbox.offer([item(3, 3, wanted=False)])
-        cursor = await spool.cursor("billing")
-        assert cursor is not None
-        assert (got.payload, cursor.acked) == (b"other", 0)
-        inbox.offer([item(4, 1)])
-        for each in await take(inbox, 2):
-            await inbox.ack(each)
-        cursor = await spool.cursor("billing")
-        assert cursor is not None
-        assert cursor.acked == 4
-        await spool.close()
 
     asyncio.run(scenario())
 

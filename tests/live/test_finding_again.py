@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from gossamer.live.deliveries import Delivery
-from gossamer.live.inbox import Inbox
 from gossamer.live.node import Node
+from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.reading.inbox import Inbox
 from gossamer.testing import Network
 
 PATIENCE_S = 10.0

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from gossamer.core.errors import TransportDown
-from gossamer.live.config import Config
-from gossamer.live.config_tables import SpoolConfig, TraceConfig
-from gossamer.live.guest import guest_config, outward
+from gossamer.live.clients.guest import guest_config, outward
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import SpoolConfig, TraceConfig
 from gossamer.live.keys.network import Network
 
 

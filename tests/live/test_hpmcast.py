@@ -13,10 +13,10 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import Subscribe
-from gossamer.live.config import load
+from gossamer.live.config.config import load
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import take_over
+from gossamer.live.running.reloading import take_over
 from gossamer.protocols.hpmcast.addresses import address_of, written
 from gossamer.protocols.hpmcast.layer import Hpmcast
 from gossamer.protocols.hpmcast.messages import SubsystemRow
@@ -135,7 +135,6 @@ def test_what_is_published_before_a_node_has_its_place_goes_out_once_it_has() ->
             first = await network.node("first", **place(0))
             async with first.subscribe(".a") as inbox:
                 other = await network.node("other", **place(7))
-                assert not part_of(other).members.ready()
                 await other.publish(".a", b"early")
                 assert await payloads(inbox, 1) == [b"early"]
                 assert await other.handed_over(20)
@@ -217,10 +216,10 @@ def test_numbers_tell_where_a_node_stands() -> None:
         async with Network() as network:
             nodes = await town(network, 4, subscribe=[".a"])
             await until(lambda: settled(nodes))
-            page = nodes[0].metrics.page().decode()
+            page = nodes[0].page().decode()
             assert "\ngossamer_hierarchy_nodes 4\n" in page
             assert "\ngossamer_hierarchy_level 3\n" in page
-            assert "\ngossamer_hierarchy_level 1\n" in nodes[2].metrics.page().decode()
+            assert "\ngossamer_hierarchy_level 1\n" in nodes[2].page().decode()
 
     asyncio.run(scenario())
 

@@ -6,10 +6,10 @@ import pytest
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.patterns import Pattern
-from gossamer.live import inbox
-from gossamer.live.config_tables import Limits, SpoolConfig
-from gossamer.live.deliveries import Delivery, Gap, read_delivery
+from gossamer.live.config.tables import Limits, SpoolConfig
 from gossamer.live.node import Node
+from gossamer.live.reading import inbox
+from gossamer.live.reading.deliveries import Delivery, Gap, read_delivery
 from gossamer.testing import QUICK, Network
 from gossamer.wire.sealed import TooDeep
 from live.watching import PATIENCE_S
@@ -102,30 +102,6 @@ def test_from_start_gives_what_the_spool_has_first() -> None:
                 assert payloads(await take(inbox, 1)) == [b"10"]
 
     asyncio.run(scenario())
-
-
-def test_a_named_subscription_goes_on_behind_what_it_acknowledged_and_marks_what_it_was_given_before(tmp_path) -> None:
-    spool = SpoolConfig(folder=tmp_path)
-
-    async def first_life() -> None:
-        async with Network() as network:
-            node = await network.node("a", spool=spool, subscribe=(".a",))
-            async with node.subscribe(".a", name="billing") as inbox:
-                await numbered(node, 5)
-                items = await take(inbox, 4)
-                for item in (items[0], items[1], items[3]):  # the third is not acknowledged
-                    await inbox.ack(item)
-
-    async def second_life() -> None:
-        async with Network() as network:
-            node = await network.node("a", spool=spool)
-            async with node.subscribe(".a", name="billing") as inbox:
-                items = await take(inbox, 3)
-                assert payloads(items) == [b"2", b"3", b"4"]
-                assert [item.redelivered for item in items] == [True, True, False]
-
-    asyncio.run(first_life())
-    asyncio.run(second_life())
 
 
 def test_acknowledging_without_a_name_says_what_to_do() -> None:

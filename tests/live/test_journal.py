@@ -12,10 +12,11 @@ from msgspec.structs import replace
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, peer_of
 from gossamer.core.machine import Given, Leave, Note, PeerDown, Publish, Subscribe
-from gossamer.live import journal as live_journal
-from gossamer.live.config import Config
-from gossamer.live.config_tables import HierarchyConfig, TraceConfig
-from gossamer.live.journal import Journal, open_journal
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import HierarchyConfig, TraceConfig
+from gossamer.live.watching import journal as live_journal
+from gossamer.live.watching.journal import Journal, open_journal
+from gossamer.live.watching.scribe import AtOnce
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
@@ -35,7 +36,7 @@ class Bench:
     def __init__(self, folder: Path, **other: object) -> None:
         self.folder = folder
         self.config = config(folder, **other)
-        made = open_journal(self.config, "node-7", 1000, 5, self.in_force)
+        made = open_journal(self.config, "node-7", 1000, 5, self.in_force, (), AtOnce())
         assert made is not None
         self.journal: Journal = made
 
@@ -111,7 +112,7 @@ def test_the_head_says_what_the_machine_was_made_from(tmp_path: Path) -> None:
 @pytest.mark.parametrize("level", ["off", "deliveries", "full"])
 def test_no_other_level_writes_one(tmp_path: Path, level: str) -> None:
     other = replace(config(tmp_path), trace=TraceConfig(folder=tmp_path, level=level))  # type: ignore[arg-type]
-    assert open_journal(other, "node-7", 1, 1, lambda: (other.camcast, other.topics, other.scamp)) is None
+    assert open_journal(other, "node-7", 1, 1, lambda: (other.camcast, other.topics, other.scamp), (), AtOnce()) is None
 
 
 def test_nobody_else_may_read_it_since_it_holds_payloads(bench: Bench) -> None:

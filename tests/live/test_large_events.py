@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.live.config import Config
-from gossamer.live.config_tables import EVENT_BYTES_MAX, Limits, SpoolConfig, Timeouts
-from gossamer.live.deliveries import Delivery
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import EVENT_BYTES_MAX, Limits, SpoolConfig, Timeouts
+from gossamer.live.links.transports.memory import Memory, MemoryNetwork
 from gossamer.live.node import Node
-from gossamer.live.transports.memory import Memory, MemoryNetwork
+from gossamer.live.reading.deliveries import Delivery
 from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.testing import QUICK
 from gossamer.wire.frame import PART_BYTES
@@ -26,7 +26,9 @@ class Pair:
     def __init__(self, transport: str, **settings: Any) -> None:
         memory = MemoryNetwork()
         self.bind = "memory:0" if transport == "memory" else "127.0.0.1:0"
-        self.given: dict[str, Any] = {"transport": lambda trust: Memory(memory)} if transport == "memory" else {}
+        self.given: dict[str, Any] = (
+            {"transport": lambda trust, handshake_s: Memory(memory)} if transport == "memory" else {}
+        )
         self.settings = {"spool": SpoolConfig(durability="off"), "scamp": QUICK, **settings}
 
     async def __aenter__(self) -> "Pair":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gossamer import __version__
-from gossamer.live.metrics import OTHER, REFUSALS, TOPICS_MAX, WORDS_MAX, By, Histogram, Metrics
+from gossamer.live.watching.metrics import OTHER, REFUSALS, TOPICS_MAX, WORDS_MAX, By, Histogram, Metrics
 from live.exposition import families, value
 
 LABELS = {"deliveries": "topic", "messages_by_tag": "tag", "refusals": "reason", "links_closed": "reason"}
@@ -117,13 +117,6 @@ def test_any_topic_can_stand_on_the_page(topic: str) -> None:
     assert value(metrics.page(), "gossamer_deliveries_total", topic=escaped) == 1
 
 
-def test_numbers_that_are_looked_up_are_looked_up_for_every_page() -> None:
-    metrics = Metrics()
-    sizes = iter((7, 8))
-    metrics.before.append(lambda: setattr(metrics, "spool_bytes", next(sizes)))
-    assert [value(metrics.page(), "gossamer_spool_bytes") for _ in range(2)] == [7, 8]
-
-
 def test_the_page_tells_what_runs_and_what_it_takes() -> None:
     page = Metrics().page()
     ((_, labels),) = families(page)["gossamer_build_info"].samples
@@ -140,6 +133,7 @@ def test_the_page_about_it_lists_every_metric_as_it_is_served() -> None:
     page = (Path(__file__).parents[2] / "docs" / "configuration.md").read_text()
     rows = dict(re.findall(r"^\| `(gossamer_\w+)` \| (.+) \|$", page, re.MULTILINE))
     labels = {f"gossamer_{name}_total": f", by `{label}`" for name, label in LABELS.items()}
+    labels["gossamer_subscription_behind"] = ", by `subscription`"
     served = {
         name: f"{family.kind}{labels.get(name, '')} | {family.says}"
         for name, family in families(Metrics().page()).items()

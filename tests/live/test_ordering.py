@@ -4,9 +4,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gossamer.core.ids import EventId
-from gossamer.live import ordering
-from gossamer.live.deliveries import Delivery, Gap
-from gossamer.live.ordering import Order
+from gossamer.live.reading import ordering
+from gossamer.live.reading.deliveries import Delivery, Gap
+from gossamer.live.reading.ordering import Order
 
 
 def item(ordinal: int, publisher: int = 1, incarnation: int = 1, topic: str = ".a") -> Delivery:

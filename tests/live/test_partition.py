@@ -1,10 +1,14 @@
 """A network cut in two and healed: the halves forget each other, and find each other again."""
 
 import asyncio
+import contextlib
 from collections import Counter
 
-from gossamer.live.deliveries import Delivery
+import pytest
+
+from gossamer.live.links import seeds
 from gossamer.live.node import Node
+from gossamer.live.reading.deliveries import Delivery
 from gossamer.protocols.scamp.params import Params
 from gossamer.testing import Network
 from live.watching import until
@@ -62,5 +66,44 @@ def test_halves_that_forgot_each_other_are_one_again_and_later_events_reach_ever
             await until(lambda: all(each[b"one again"] == 1 for each in got.values()))
             for reader in readers:
                 reader.cancel()
+
+    asyncio.run(scenario())
+
+
+def test_halves_whose_seed_is_gone_call_each_other_again_once_the_cut_is_mended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(seeds, "AGAIN_S", 0.05)
+    monkeypatch.setattr(seeds, "AGAIN_SOON_S", 0.05)
+
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = {name: await network.node(name, scamp=HASTY) for name in ("seed", "a", "b", "c", "d")}
+            topics = dict.fromkeys(nodes, ".a")
+            async with contextlib.AsyncExitStack() as readers:
+                for name, node in nodes.items():
+                    if name != "seed":
+                        await readers.enter_async_context(node.subscribe(".a"))
+                del nodes["seed"]
+                await until(lambda: counted(nodes, topics, {".a": 4}))
+                await network.nodes.pop("seed").close()
+                network.split(["a", "b"], ["c", "d"])
+                await until(lambda: forgot(nodes, topics, {".a": 2}))
+                network.heal()
+                await until(lambda: counted(nodes, topics, {".a": 4}))
+                assert not any(node.station.connections.calls.lost for node in nodes.values())
+
+    asyncio.run(scenario())
+
+
+def test_a_peer_that_said_goodbye_is_not_called_again() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            a, b = await network.node("a"), await network.node("b")
+            await until(lambda: bool(a.station.connections.links))
+            await network.nodes.pop("b").close()
+            await until(lambda: not a.station.connections.links)
+            assert b.state == "closed"
+            assert not a.station.connections.calls.lost
 
     asyncio.run(scenario())

@@ -10,11 +10,11 @@ import pytest
 from msgspec.structs import replace
 
 from gossamer.core.errors import TransportDown
-from gossamer.live.config import Config, load
-from gossamer.live.guest import guest_config, wait_until_taken
+from gossamer.live.clients.guest import guest_config, wait_until_taken
+from gossamer.live.config.config import Config, load
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import reload_keys, take_over
+from gossamer.live.running.reloading import reload_keys, take_over
 from gossamer.testing import Network
 from live.hostile.test_hierarchies import TOPIC, are_unharmed, refused, settings
 from live.test_hpmcast import HASTY, part_of, place, settled, town, until
@@ -73,9 +73,9 @@ def test_a_guest_hands_its_events_to_a_hierarchy_and_is_gone() -> None:
             visiting = guest_config(own, None, "default", ())
             assert visiting is not None
             async with Node(visiting) as guest:
-                guest.station.publishing.joins = False
+                guest.station.handover.joins = False
                 await guest.publish(".a", b"1")
-                await wait_until_taken(guest, ".a", 20)
+                await wait_until_taken(guest, ".a", 20, hopefully=True)
             assert node.metrics.events_delivered == 1
             await until(lambda: part_of(node).size(".") == 1)
 
@@ -90,7 +90,7 @@ def test_a_guest_that_knows_nothing_of_the_hierarchy_is_told_what_to_do() -> Non
             async with Node(replace(visiting, timeouts=replace(visiting.timeouts, leave_s=0.1))) as guest:
                 await guest.publish(".a", b"1")
                 with pytest.raises(TransportDown) as told:
-                    await wait_until_taken(guest, ".a", 0.1)
+                    await wait_until_taken(guest, ".a", 0.1, hopefully=True)
             assert str(told.value).startswith(f"the seed {node.address} answered, but its spread is 'hpmcast of 256.")
             assert str(told.value).endswith("give the settings of a node of its network with --config")
 
@@ -174,10 +174,10 @@ def test_a_guest_with_keys_lives_where_its_node_was_granted_to(tmp_path: Path) -
             visiting = guest_config(settings(keys, "b", [node]), keys.folder_of("b"), "default", ())
             assert visiting is not None
             async with Node(visiting) as guest:
-                guest.station.publishing.joins = False
+                guest.station.handover.joins = False
                 assert guest.station.design.address == (1, 0, 0)
                 await guest.publish(TOPIC, b"1")
-                await wait_until_taken(guest, TOPIC, 20)
+                await wait_until_taken(guest, TOPIC, 20, hopefully=True)
             assert node.metrics.events_delivered == 1
             assert refused([node], "not its address") == 0
 

@@ -9,16 +9,17 @@ import pytest
 from gossamer.core.events import Event
 from gossamer.core.filters import parse
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Deliver, Missing
+from gossamer.core.machine import Deliver, Missing, Relayed
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
-from gossamer.live.bodies import Bodies
-from gossamer.live.deliveries import Delivery, Gap
-from gossamer.live.metrics import Metrics
-from gossamer.live.readers import Readers
+from gossamer.live.arriving.bodies import Bodies
+from gossamer.live.reading.deliveries import Delivery, Gap
+from gossamer.live.reading.limits import ReadingLimits
+from gossamer.live.reading.readers import Readers
+from gossamer.live.reading.subscriptions import Subscriptions
 from gossamer.live.spool import Kept, KeptPack
 from gossamer.live.spool.items import Delivered, places
-from gossamer.live.subscriptions import Subscriptions
+from gossamer.live.watching.metrics import Metrics
 from gossamer.protocols.recovery.params import Params
 from gossamer.wire.pack import Pack
 from live.test_subscriptions import Fed
@@ -29,9 +30,16 @@ class Shelf:
     """A spool that remembers what it was to keep."""
 
     last_place = 100
+    subscriptions = None
 
     def __init__(self) -> None:
         self.kept: list[Kept | KeptPack] = []
+
+    def lived_us(self) -> int:
+        return 5
+
+    def hear(self, hearer: Any) -> None:
+        self.hearer = hearer
 
     def keep(self, deliveries: Delivered) -> int:
         first = self.last_place + 1
@@ -40,11 +48,17 @@ class Shelf:
         return first
 
 
+class Receiving:
+    """Whoever tells publishers what was kept."""
+
+    def keeping(self, ids: list[EventId]) -> None: ...
+
+
 def events(first: int, count: int, topic: str = ".a") -> list[Event]:
-    return [Event(EventId(7, 1, first + i), topic, b"%d" % i) for i in range(count)]
+    return [Event(EventId(7, 1, first + i), topic, b"%d" % i, ordinal=first + i) for i in range(count)]
 
 
-def delivered(some: list[Event], hops: int = 1) -> list[Deliver]:
+def delivered(some: list[Event], hops: int = 1) -> list[Deliver | Relayed]:
     return [Deliver(event, hops) for event in some]
 
 
@@ -53,7 +67,8 @@ def readers(*packs: Pack, shelf: Any = None) -> Readers:
     for pack in packs:
         bodies.add_pack(pack)
     subscriptions = Subscriptions(Fed([]), False, lambda topic: Params())
-    return Readers(shelf, Hierarchy(), bodies, Metrics(), subscriptions, 1000, 1 << 20)
+    limits = ReadingLimits(1000, 1 << 20)
+    return Readers(shelf, Hierarchy(), bodies, Metrics(), None, subscriptions, lambda: 0, "me", limits, Receiving())
 
 
 def test_packs_delivered_whole_are_kept_whole_and_others_event_by_event() -> None:
@@ -67,12 +82,12 @@ def test_packs_delivered_whole_are_kept_whole_and_others_event_by_event() -> Non
         readers(whole, part, split, shelf=shelf).deliver([each for some in turn for each in some], 5)
         first, *rest = shelf.kept
         assert isinstance(first, KeptPack)
-        assert (first.pack, first.topic, first.hops, first.at_us) == (whole, ".a", 1, 5)
-        assert [(each.id, each.sealed, each.hops) for each in rest if isinstance(each, Kept)] == [
-            *((event.id, part, 1) for event in two[:2]),
-            (alone[0].id, b"", 1),
-            (three[0].id, split, 1),
-            *((event.id, split, 2) for event in three[1:]),
+        assert (first.pack, first.topic, first.hops, first.at_us, first.ordinal) == (whole, ".a", 1, 5, 1)
+        assert [(each.id, each.sealed, each.hops, each.ordinal) for each in rest if isinstance(each, Kept)] == [
+            *((event.id, part, 1, event.ordinal) for event in two[:2]),
+            (alone[0].id, b"", 1, 99),
+            (three[0].id, split, 1, 21),
+            *((event.id, split, 2, event.ordinal) for event in three[1:]),
         ]
         assert shelf.last_place == 110
 
@@ -83,8 +98,8 @@ def test_every_reader_gets_its_topics_in_the_places_they_were_given() -> None:
     async def scenario() -> None:
         desk = readers()
         async with (
-            desk.open(".a", None, "", False, False, True) as narrow,
-            desk.open(".", None, "", False, False, True) as wide,
+            desk.open(".a", None, False, False, True) as narrow,
+            desk.open(".", None, False, False, True) as wide,
         ):
             turn = delivered([*events(1, 3), *events(4, 2, ".b"), *events(6, 2, ".a.c")])
             desk.deliver(turn, 5)
@@ -122,7 +137,7 @@ def test_who_reads_a_part_of_what_is_counted_is_told_that_something_is_missing(
         async with AsyncExitStack() as open_inboxes:
             inboxes = {}
             for topic, where in READERS:
-                inbox = desk.open(topic, None if where is None else parse(where), "", False, False, True)
+                inbox = desk.open(topic, None if where is None else parse(where), False, False, True)
                 inboxes[topic, where] = await open_inboxes.enter_async_context(inbox)
             desk.missing(Missing(9, 1, missing, 3, 4))
             gaps = {reader: [*inbox.memory] for reader, inbox in inboxes.items() if inbox.memory}

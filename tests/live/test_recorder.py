@@ -7,15 +7,16 @@ from gossamer.core.ids import EventId
 from gossamer.core.machine import Deliver, Effect, Missing, Note, Started
 from gossamer.core.patterns import Pattern
 from gossamer.core.trace import Head, Row
-from gossamer.live.recorder import Recorder
-from gossamer.live.traces import SegmentWriter
+from gossamer.live.watching.recorder import Recorder
+from gossamer.live.watching.scribe import at_once
+from gossamer.live.watching.traces import SegmentWriter
 from gossamer.wire.segment import SegmentReader
 
 EVENT = EventId(3, 7, 12)
 
 
 def rows_of(folder: Path, *effects: Effect) -> list[Row]:
-    recorder = Recorder(SegmentWriter(folder, Head("net", 1), now_us=lambda: 0))
+    recorder = Recorder(SegmentWriter(folder, Head("net", 1), now_us=lambda: 0, do=at_once), None)
     recorder.effects(5, Started(), list(effects))
     recorder.close()
     (path,) = folder.iterdir()

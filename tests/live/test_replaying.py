@@ -14,12 +14,12 @@ from gossamer.core.events import Event
 from gossamer.core.machine import Given, Publish
 from gossamer.core.publications import Publications
 from gossamer.core.stack import Stack
-from gossamer.live.config import Config
-from gossamer.live.config_tables import HierarchyConfig, SpoolConfig, Timeouts, TraceConfig
-from gossamer.live.inbox import Inbox
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import HierarchyConfig, SpoolConfig, Timeouts, TraceConfig
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import take_over
+from gossamer.live.reading.inbox import Inbox
+from gossamer.live.running.reloading import take_over
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.sim.replay import Replayed, find_lives, replay
@@ -236,6 +236,7 @@ def test_a_journal_does_not_begin_in_the_middle_of_a_life_but_may_end_there(
             with caplog.at_level(logging.WARNING, "gossamer.node"):
                 take_over(late, replace(late.config, trace=journaled(tmp_path)))
             take_over(early, replace(early.config, trace=TraceConfig(folder=tmp_path, level="deliveries")))
+            early.station.scribe.settled()
             assert [path.name.partition("-")[0] for path in tmp_path.glob("*.journal")] == ["early"]
             await early.publish(".a", b"x")
 

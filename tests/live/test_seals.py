@@ -6,11 +6,12 @@ from pathlib import Path
 from msgspec import msgpack
 from msgspec.structs import replace
 
+from gossamer.live.arriving.seals import SEALED_MAX, Seals
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import reload_keys
-from gossamer.live.seals import SEALED_MAX, Seals
+from gossamer.live.running.reloading import reload_keys
+from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.protocols.hpmcast.messages import LaterRows, PlaceRequest, Seat, SubsystemRow
 from gossamer.wire.proof import NO_PACK, Levels, Proof, Stamp
 from live.hostile.test_hierarchies import PLACES, TOPIC, are_unharmed, town
@@ -35,7 +36,7 @@ def row_of(me: int, stamp: int = 1, about: tuple[int, ...] = (0, 1)) -> Subsyste
 
 def test_a_row_is_signed_once_however_often_it_is_told(tmp_path: Path) -> None:
     ring = Counting(member(network(tmp_path), "node-7"))
-    seals, me = Seals(ring.keys.peer, ring), ring.keys.peer  # type: ignore[arg-type]
+    seals, me = Seals(ring.keys.peer, ring, SpreadRules()), ring.keys.peer  # type: ignore[arg-type]
     row, above = row_of(me), row_of(me, about=(0,))
     told = [seals.sealed(LaterRows((row, above))) for _ in range(3)]
     assert told[0] == told[1] == told[2]
@@ -53,7 +54,7 @@ def test_a_row_is_signed_once_however_often_it_is_told(tmp_path: Path) -> None:
 
 def test_few_seals_are_kept_those_used_last(tmp_path: Path) -> None:
     ring = Counting(member(network(tmp_path), "node-7"))
-    seals, me = Seals(ring.keys.peer, ring), ring.keys.peer  # type: ignore[arg-type]
+    seals, me = Seals(ring.keys.peer, ring, SpreadRules()), ring.keys.peer  # type: ignore[arg-type]
     for stamp in range(1, SEALED_MAX + 1):
         seals.sealed(LaterRows((row_of(me, stamp),)))
     seals.sealed(LaterRows((row_of(me, 1),)))

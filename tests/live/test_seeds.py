@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import TransportDown
-from gossamer.live import seeds
-from gossamer.live.config import Config, load
-from gossamer.live.config_tables import Timeouts
-from gossamer.live.guest import wait_until_taken
+from gossamer.live.clients.guest import wait_until_taken
+from gossamer.live.config.config import Config, load
+from gossamer.live.config.tables import Timeouts
+from gossamer.live.links import seeds
+from gossamer.live.links.seeds import resolve
+from gossamer.live.links.transports import Answer, Channel
+from gossamer.live.links.transports.memory import Memory, MemoryNetwork
 from gossamer.live.node import Node
-from gossamer.live.seeds import resolve
-from gossamer.live.transports import Answer, Channel
-from gossamer.live.transports.memory import Memory, MemoryNetwork
 from gossamer.testing import QUICK, Network
 from live.watching import until
 
@@ -62,7 +62,7 @@ def test_a_node_links_to_every_address_of_a_seed_s_name(monkeypatch: pytest.Monk
             names(monkeypatch, {"localhost": [("127.0.0.1", port) for port in ports]})
             async with node("c", "localhost:7400") as c:
                 await until(lambda: set(c.station.seeds.peers) == {a.address, b.address})
-                assert {link.name for link in c.station.board.links} == {"a", "b"}
+                assert {link.name for link in c.station.connections.links} == {"a", "b"}
 
     asyncio.run(scenario())
 
@@ -89,7 +89,7 @@ def behind_a_firewall(network: MemoryNetwork) -> Node:
         "scamp": QUICK,
         "timeouts": {"dial_s": 0.01, "leave_s": 0.1},
     }
-    return Node(load(environ={}, overrides=given), transport=lambda trust: Swallowing(network))
+    return Node(load(environ={}, overrides=given), transport=lambda trust, handshake_s: Swallowing(network))
 
 
 def warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -162,6 +162,6 @@ def test_a_guest_of_a_silent_seed_is_told_that_none_answers() -> None:
             with pytest.raises(
                 TransportDown, match=rf"none of the seeds answers \({NOBODY}\): start one, or name others"
             ):
-                await wait_until_taken(guest, ".x", 0.1)
+                await wait_until_taken(guest, ".x", 0.1, hopefully=True)
 
     asyncio.run(scenario())

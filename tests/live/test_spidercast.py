@@ -15,10 +15,10 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Subscribe
 from gossamer.core.topics import Topic
-from gossamer.live.config import load
+from gossamer.live.config.config import load
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.reloading import take_over
+from gossamer.live.running.reloading import take_over
 from gossamer.protocols.interests.layer import Interests
 from gossamer.protocols.interests.messages import Entry, Mark
 from gossamer.protocols.interests.view import KnownNode
@@ -156,7 +156,7 @@ def test_a_guest_hands_its_events_over_and_becomes_no_neighbour() -> None:
         async with Network() as network:
             nodes = [await network.node(f"n{i}", subscribe=[".a"] if i < 3 else [".b"], **HASTY) for i in range(5)]
             guest = await network.node("guest", **HASTY)
-            guest.station.publishing.joins = False
+            guest.station.handover.joins = False
             for number in range(5):
                 await guest.publish(".a", f"{number}")
             assert await guest.handed_over(20)
@@ -225,7 +225,7 @@ def test_numbers_tell_how_the_overlay_does() -> None:
         async with Network() as network:
             nodes = [await network.node(f"n{i}", subscribe=[".a", ".b"], **HASTY) for i in range(4)]
             told = ("overlay_neighbours 3", "overlay_greedy 3", "overlay_uncovered 0", "view_nodes 3")
-            page = nodes[0].metrics.page
+            page = nodes[0].page
             await until(lambda: all(f"\ngossamer_{each}\n" in page().decode() for each in told))
 
     asyncio.run(scenario())

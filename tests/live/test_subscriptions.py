@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import Given, Subscribe, Tune, Unsubscribe
 from gossamer.core.topics import Topic
-from gossamer.live.subscriptions import Subscriptions
+from gossamer.live.reading.subscriptions import Subscriptions
 from gossamer.protocols.recovery.params import Params
 
 LIVE = Params.live()

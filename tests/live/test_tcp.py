@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.live.transports import Channel
-from gossamer.live.transports.tcp import Tcp
+from gossamer.live.links.transports import Channel
+from gossamer.live.links.transports.tcp import Tcp
 from live.keys.making import member, network
 from live.keys.test_tls import LOOPS
 from live.watching import until
@@ -30,14 +30,18 @@ class Ear:
         self.gone = why
 
 
+def turned_away(reason: str, where: str, detail: str) -> None:
+    raise AssertionError(detail)
+
+
 @pytest.mark.parametrize("loop", LOOPS)
 def test_a_stream_may_be_closed_twice_and_is_asked_and_aborted_all_the_same(loop: str, tmp_path: Path) -> None:
     net, now_s = network(tmp_path, time.time()), time.time()
-    one, two = (Tcp(member(net, name, now_s)) for name in ("node-1", "node-2"))
+    one, two = (Tcp(member(net, name, now_s), 5.0) for name in ("node-1", "node-2"))
 
     async def scenario() -> None:
         here, there = Ear(), Ear()
-        channel = await two.dial(await one.listen("127.0.0.1:0", here.answer), there.answer)
+        channel = await two.dial(await one.listen("127.0.0.1:0", here.answer, turned_away), there.answer)
         channel.write(b"the last word")
         channel.close()
         channel.close()  # its node closes, just when the other one hung up

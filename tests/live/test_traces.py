@@ -10,8 +10,9 @@ import pytest
 
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.trace import FULL_ONLY, KINDS, Head, Row
-from gossamer.live import traces
-from gossamer.live.traces import PULSE_US, SegmentWriter, host
+from gossamer.live.watching import traces
+from gossamer.live.watching.scribe import at_once
+from gossamer.live.watching.traces import PULSE_US, SegmentWriter, host
 from gossamer.wire.segment import MAGIC, SegmentReader, opening, records, seal
 
 HEAD = Head("net", 7, name="node-7", incarnation=1000, host="here", offset_us=5)
@@ -27,7 +28,7 @@ class Clock:
 
 def writer(folder: Path, head: Head = HEAD, **limits: int) -> tuple[SegmentWriter, Clock]:
     clock = Clock()
-    return SegmentWriter(folder, head, now_us=clock, **limits), clock
+    return SegmentWriter(folder, head, now_us=clock, do=at_once, **limits), clock
 
 
 def read(path: Path) -> tuple[list[Row], str | None]:

@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from gossamer import Delivery, Gap
-from gossamer.live.inbox import Inbox
+from gossamer.live.reading.inbox import Inbox
 from gossamer.sim.replay import find_lives, replay
 
 PATIENCE_S = 60.0
@@ -40,3 +41,13 @@ def assert_replayed(folder: Path, count: int) -> None:
         told = replay(life)
         assert (told.divergences, told.raised, told.skipped) == (0, 0, None)
         assert told.steps > 20
+
+
+def lone_inbox(*given: Any, **settings: Any) -> Inbox:
+    """An inbox without a node."""
+
+    async def entered(inbox: Inbox) -> None: ...
+
+    inbox = Inbox(*given, gave=lambda item: None, entered=entered, left=lambda inbox: None, **settings)
+    inbox._open = True
+    return inbox

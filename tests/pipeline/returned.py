@@ -4,8 +4,8 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-from gossamer.live.deliveries import Delivery
-from gossamer.live.inbox import Inbox
+from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.reading.inbox import Inbox
 from gossamer.testing import Network
 from gossamer.wire.segment import SegmentReader
 from pipeline.stories import Told

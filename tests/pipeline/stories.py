@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from gossamer.core.ids import peer_of
 from gossamer.core.trace import Head, Level
-from gossamer.live.traces import SegmentWriter
+from gossamer.live.watching.scribe import at_once
+from gossamer.live.watching.traces import SegmentWriter
 from gossamer.wire.segment import OPEN, SEALED
 
 BEGAN_US = 1_700_000_000_000_000
@@ -78,7 +79,7 @@ def write_story(
                 host=(hosts or {}).get(told.name, "one"),
                 offset_us=(offsets_us or {}).get(told.name),
             )
-            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0)
+            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0, do=at_once)
         writers[key].row(told.kind, told.at_us + (ahead_us or {}).get(told.name, 0), **told.columns)
         if told.kind == "stop":
             stopped.add(key)

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from gossamer.core.errors import Misuse
 from gossamer.core.trace import Head, Row
-from gossamer.live.traces import SegmentWriter
+from gossamer.live.watching.scribe import at_once
+from gossamer.live.watching.traces import SegmentWriter
 from gossamer.pipeline.traces import (
     SCHEMA,
     Converted,
@@ -167,7 +168,7 @@ def test_a_store_that_cannot_be_made_is_named(spark: "SparkSession", tmp_path: P
 
 def test_each_segment_is_converted_once_and_one_that_grows_again(spark: "SparkSession", tmp_path: Path) -> None:
     traces, store = tmp_path / "traces [all]", tmp_path / "store {1}"
-    writer = SegmentWriter(traces, HEAD, now_us=lambda: 0)
+    writer = SegmentWriter(traces, HEAD, now_us=lambda: 0, do=at_once)
     writer.row("start", 1)
     writer.tick()
     segment(traces / "other" / "x-1-0.segment", ROW, head=Head("another run", 8, incarnation=2))

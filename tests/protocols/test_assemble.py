@@ -7,13 +7,14 @@ from msgspec import Struct
 
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Received, Started, Subscribe
+from gossamer.core.machine import Received, Run, Started, Subscribe
 from gossamer.core.messages import Said
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.messages import Alive, Away, Carry, ContactList, NewProcess, Probe
 from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.catchup import messages as catchup
 from gossamer.protocols.dispatch.messages import Offer, Part, Route, Tell, Told
 from gossamer.protocols.flood import messages as flood
 from gossamer.protocols.hpmcast import messages as hpmcast
@@ -99,6 +100,11 @@ SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (hpmcast.RowDigest((0, 1), (hpmcast.RowMark((0,), 5, 1),), True, True), ((".", SENDER),), ()),
     (hpmcast.LaterRows((ROW,)), ((".", SENDER),), (5, 4)),
     (hpmcast.PlaceRequest(ROW, 0), ((".", SENDER),), (5, 4)),
+    (catchup.Compare(".d", 1, 2, catchup.Stream(".d", 5, 1)), ((".d", SENDER),), ()),
+    (catchup.Holds(".d", 1, (catchup.StreamHeld(catchup.Stream(".d", 5, 1), (1, 2)),)), ((".d", SENDER),), ()),
+    (catchup.Lacks(".d", 1, (Run(".d", 5, 1, 1, 2),)), ((".d", SENDER),), ()),
+    (catchup.Brings(Carried(EVENT)), (), (9,)),
+    (catchup.Answered(1, (Run(".d", 5, 1, 1, 2),)), (), ()),
     (hpmcast.Ping(), ((".", SENDER),), ()),
     (hpmcast.Pong(), ((".", SENDER),), ()),
 ]

@@ -24,7 +24,9 @@ from gossamer.core.machine import (
     Fired,
     Missing,
     Note,
+    ReadLog,
     Received,
+    Relayed,
     Send,
     SetTimer,
     Started,
@@ -36,6 +38,7 @@ from gossamer.core.topics import topic
 from gossamer.core.trace import KINDS
 from gossamer.protocols import CATALOGUE, Catalogue, Protocol
 from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.dispatch.node import dispatch_node
 from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.recovery.params import Params as RecoveryParams
@@ -165,6 +168,13 @@ NONSENSE: dict[str, list[dict[str, Any]]] = {
         {"tail_after_us": 1 << 60},
         {"answers_per_s": -1},
     ],
+    "catchup": [
+        *({name: 0} for name in ("beat_us", "rest_us", "at_once", "patience_us", "ask", "wait_us", "doubt_us")),
+        *({name: 0} for name in ("give_up_us", "witnesses", "answers_per_s", "bytes_per_s")),
+        {"ask": 1 << 20},
+        {"witnesses": 17},
+        {"rest_us": 1 << 60},
+    ],
 }
 
 
@@ -208,7 +218,9 @@ def test_a_spread_can_be_run_by_the_fast_engine(name: str) -> None:
 
 
 def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
-    with pytest.raises(Misuse, match="there is no protocol 'camcats': choose one of camcast, dispatch, flood, gossip"):
+    with pytest.raises(
+        Misuse, match="there is no protocol 'camcats': choose one of camcast, catchup, dispatch, flood, gossip"
+    ):
         CATALOGUE["camcats"]
 
 
@@ -342,7 +354,7 @@ def looks_right(effects: list[Effect], codec: Codec) -> None:
             case Note():
                 assert effect.kind in KINDS
             case _:
-                assert type(effect) in (Deliver, Missing, Fetch)
+                assert type(effect) in (Deliver, Relayed, Missing, Fetch, ReadLog)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -385,21 +397,21 @@ def hears_anything(node: Stack, codec: Codec, heard: list[tuple[Peer, Struct]], 
 @SHOWN
 @given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["camcast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_dynamic_node_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    node = camcast_node(ME, 1, recovery=RecoveryParams.live())
+    node = camcast_node(ME, 1, recovery=RecoveryParams.live(), catchup=CatchUpParams())
     hears_anything(node, Codec(CATALOGUE["camcast"].spoken), heard, subscribed)
 
 
 @SHOWN
 @given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["dispatch"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_dispatcher_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    node = dispatch_node(ME, 1, recovery=RecoveryParams.live())
+    node = dispatch_node(ME, 1, recovery=RecoveryParams.live(), catchup=CatchUpParams())
     hears_anything(node, Codec(CATALOGUE["dispatch"].spoken), heard, subscribed)
 
 
 @SHOWN
 @given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["spidercast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
-    node = spidercast_node(ME, 1, recovery=RecoveryParams.live())
+    node = spidercast_node(ME, 1, recovery=RecoveryParams.live(), catchup=CatchUpParams())
     hears_anything(node, Codec(CATALOGUE["spidercast"].spoken), heard, subscribed)
 
 
@@ -407,7 +419,7 @@ def test_a_node_of_an_overlay_takes_any_message_at_any_time(heard: list[tuple[Pe
 @given(st.lists(st.tuples(PEERS, any_of(CATALOGUE["hpmcast"].spoken)), max_size=30), st.sampled_from(TOPICS))
 def test_a_participant_takes_any_message_at_any_time(heard: list[tuple[Peer, Struct]], subscribed: str) -> None:
     recovery = RecoveryParams(method="exchange", answers_per_s=1000)
-    node = hpmcast_node(ME, 1, (1, 1), (8, 8), recovery=recovery)
+    node = hpmcast_node(ME, 1, (1, 1), (8, 8), recovery=recovery, catchup=CatchUpParams())
     hears_anything(node, Codec(CATALOGUE["hpmcast"].spoken), heard, subscribed)
 
 

@@ -10,8 +10,8 @@ from gossamer.core.filters import parse
 from gossamer.core.layer import Layer
 from gossamer.core.machine import Fired
 from gossamer.core.topics import Hierarchy
-from gossamer.live.config import Config
-from gossamer.live.config_place import LIVE_PLACE
+from gossamer.live.config.config import Config
+from gossamer.live.config.place import LIVE_PLACE
 from gossamer.protocols.assemble import SpreadName
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.sim.compared import ComparedDesign, Comparison, NetworkConditions, Spread, Workload

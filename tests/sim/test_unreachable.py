@@ -5,7 +5,7 @@ from itertools import pairwise
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given, PeerDown, Send, Subscribe
 from gossamer.core.messages import Said
-from gossamer.live import calls, switchboard
+from gossamer.live.links import calls, connections
 from gossamer.sim import unreachable
 from gossamer.sim.network import Latency, Network
 from gossamer.sim.unreachable import Unreachable
@@ -58,7 +58,7 @@ class Stage:
 def test_calls_are_as_patient_as_those_of_a_live_node() -> None:
     live = (calls.ATTEMPTS, calls.BACKOFF_S, calls.BLOCK_S, calls.BLOCK_MAX_S)
     assert live == (unreachable.ATTEMPTS, unreachable.BACKOFF_S, unreachable.BLOCK_S, unreachable.BLOCK_MAX_S)
-    assert switchboard.Switchboard.__init__.__kwdefaults__["dial_s"] == unreachable.DIAL_S
+    assert connections.Connections.__init__.__kwdefaults__["dial_s"] == unreachable.DIAL_S
 
 
 def test_whoever_is_linked_to_one_that_crashes_is_told_after_three_calls_and_nobody_else() -> None:

@@ -5,20 +5,31 @@ from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
+from gossamer.core.machine import Run
 from gossamer.core.patterns import Pattern, Tag
-from gossamer.live.control import (
+from gossamer.live.links.control import (
     Acked,
     Answer,
+    Await,
     Bye,
+    Copies,
+    Delete,
     Enough,
+    Handled,
     Item,
     Items,
+    ListThem,
+    Mark,
     Offer,
     Read,
+    Reply,
     Revoked,
     Taken,
 )
+from gossamer.live.reading.bookmarks import Bookmark, StreamRead
+from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.protocols.camcast.messages import Alive, Away, ContactList, NewProcess, Probe
+from gossamer.protocols.catchup.messages import Answered, Compare, Holds, Lacks, Stream, StreamHeld
 from gossamer.protocols.recovery.messages import Ask, Asked, Digest, Latest, Listed, Lost, Place, Want
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
 from gossamer.protocols.search.messages import AnsContact, ReqContact
@@ -45,6 +56,9 @@ SIGNED = (
     + b"\x02\x01"
     + b"\xc4\x10" + b"h" * 16
 )  # fmt: skip
+
+MARK = Bookmark(9, (StreamRead(1, 2, ".a", ((3, 4),)),))
+PACKED_MARK = b"\x92\x09\x91\x94\x01\x02\xa2.a\x91\x92\x03\x04"
 
 COPY = Copy(EventId(1, 2, 3), b"l" * 16, 6, "camcast.carry", (7,))
 PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\xc4\x10" + b"l" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\x91\x07"
@@ -139,7 +153,25 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         Latest(1, 2, Pattern(".a"), 3, 4),
         b"\x86\xa4type\xafrecovery.latest\xa6source\x01\xabincarnation\x02\xa7pattern\x92\xa2.a\xa0\xa8sequence\x03\xa6age_us\x04",
     ),
-    (Acked(((1, 2, 3),)), b"\x82\xa4type\xaalive.acked\xa6ranges\x91\x93\x01\x02\x03"),
+    (Acked(((1, 2, 3),), "not"), b"\x83\xa4type\xaalive.acked\xa6ranges\x91\x93\x01\x02\x03\xa4kept\xa3not"),
+    (
+        Compare(".a", 1, 2, Stream(".a", 3, 4)),
+        b"\x85\xa4type\xafcatchup.compare\xa5topic\xa2.a\xa6digest\x01\xa4seen\x02\xa5after\x93\xa2.a\x03\x04",
+    ),
+    (
+        Holds(".a", 1, (StreamHeld(Stream(".a", 3, 4), (5, 6)),), None, True, False),
+        b"\x87\xa4type\xadcatchup.holds\xa5topic\xa2.a\xa6digest\x01\xa7streams\x91\x92\x93\xa2.a\x03\x04\x92\x05\x06"
+        b"\xa5after\xc0\xa4more\xc3\xa6answer\xc2",
+    ),
+    (
+        Lacks(".a", 1, (Run(".a", 3, 4, 5, 6),), ("p",), True),
+        b"\x86\xa4type\xadcatchup.lacks\xa5topic\xa2.a\xa6number\x01\xa4runs\x91\x95\xa2.a\x03\x04\x05\x06"
+        b"\xa6wheres\x91\xa1p\xa3one\xc3",
+    ),
+    (
+        Answered(1, (Run(".a", 3, 4, 5, 6),), ()),
+        b"\x84\xa4type\xb0catchup.answered\xa6number\x01\xa4left\x91\x95\xa2.a\x03\x04\x05\x06\xa5lacks\x90",
+    ),
     (Revoked(b"list"), b"\x82\xa4type\xaclive.revoked\xa4data\xc4\x04list"),
     (Bye("why"), BYE),
     (
@@ -152,16 +184,36 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x85\xa4type\xadclient.answer\xa6number\x01\xa2id\x93\x01\x02\x03\xa7problem\xa2no\xa4kind\xa4down",
     ),
     (
-        Read(1, ".a", "n", True, True, "p > 1", False),
-        b"\x88\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
-        b"\xa5where\xa5p > 1\xa7recover\xc2",
+        Await(1, (EventId(1, 2, 3),), 0.5),
+        b"\x84\xa4type\xacclient.await\xa6number\x01\xa6events\x91\x93\x01\x02\x03\xaapatience_s\xcb?\xe0\0\0\0\0\0\0",
+    ),
+    (
+        Copies(1, 2, 3, 4, 5, "no", "down"),
+        b"\x88\xa4type\xadclient.copies\xa6number\x01\xa7waiting\x02\xa4disk\x03\xa6memory\x04\xa8given_up\x05"
+        b"\xa7problem\xa2no\xa4kind\xa4down",
+    ),
+    (
+        Read(1, ".a", "n", True, True, "p > 1", False, MARK),
+        b"\x89\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
+        b"\xa5where\xa5p > 1\xa7recover\xc2\xa8bookmark" + PACKED_MARK,
     ),
     (
         Items(1, (Item(1, b"s", 2, True, 3, ".a", 4),), "no", "down"),
         b"\x85\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x02\xc3\x03\xa2.a\x04\xa7problem\xa2no"
         b"\xa4kind\xa4down",
     ),
-    (Taken(1, 2, (3,)), b"\x84\xa4type\xacclient.taken\xa6number\x01\xa5items\x02\xa5acked\x91\x03"),
+    (Taken(1, 2), b"\x83\xa4type\xacclient.taken\xa6number\x01\xa5items\x02"),
     (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),
+    (Handled(1, 2, (3,)), b"\x84\xa4type\xaeclient.handled\xa6number\x01\xa6reader\x02\xa6places\x91\x03"),
+    (Mark(1, 2), b"\x83\xa4type\xabclient.mark\xa6number\x01\xa6reader\x02"),
+    (ListThem(1), b"\x82\xa4type\xabclient.list\xa6number\x01"),
+    (Delete(1, "n", "o"), b"\x84\xa4type\xadclient.delete\xa6number\x01\xa4name\xa1n\xa5owner\xa1o"),
+    (
+        Reply(1, "no", "down", MARK, (SubscriptionInfo("n", "o", ".a", "p > 1", 1, 2, 3, 4, 5, True, 6),)),
+        b"\x86\xa4type\xacclient.reply\xa6number\x01\xa7problem\xa2no\xa4kind\xa4down\xa8bookmark"
+        + PACKED_MARK
+        + b"\xadsubscriptions\x91\x8b\xa4name\xa1n\xa5owner\xa1o\xa5topic\xa2.a\xa6filter\xa5p > 1\xa8position\x01"
+        + b"\xa6behind\x02\xa7readers\x03\xa8since_us\x04\xa7used_us\x05\xa7ordered\xc3\xa4lost\x06",
+    ),
 )
 "A message of every kind but those that carry an event: of those, only the tag travels."

@@ -7,7 +7,7 @@ import pytest
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import EventId
-from gossamer.live.control import CLIENT_CONTROL, NODE_CONTROL
+from gossamer.live.links.control import CLIENT_CONTROL, NODE_CONTROL
 from gossamer.protocols import CATALOGUE
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import (
@@ -75,7 +75,7 @@ def test_a_message_is_these_bytes(message: msgspec.Struct, data: bytes) -> None:
 def test_every_kind_of_message_is_pinned() -> None:
     carriers = {kind for kind in CODEC.tags.values() if "carried" in kind.__struct_fields__}
     assert {type(message) for message, _ in golden.MESSAGES} | carriers == {*CODEC.tags.values()}
-    assert {kind.__struct_config__.tag for kind in carriers} == {"camcast.carry", "recovery.again"}
+    assert {kind.__struct_config__.tag for kind in carriers} == {"camcast.carry", "recovery.again", "catchup.brings"}
 
 
 # -- versions ----------------------------------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.messages import Alive, Probe
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.layer import AnswerDue, Renew
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -52,7 +53,7 @@ from gossamer.wire.journal import (
 from gossamer.wire.journal_reading import Givens, JournalReader, Unheard, read_settings
 from wire.instances import instances
 
-NODE = camcast_node(1, 1, recovery=RecoveryParams.live())
+NODE = camcast_node(1, 1, recovery=RecoveryParams.live(), catchup=CatchUpParams())
 GIVENS = Givens(NODE)
 TIMERS = [kind for kind in NODE.hearers if kind.__struct_config__.tag is None]
 SETTINGS = Settings(CamcastParams.live(), {".a": CamcastParams.camcast()}, ScampParams(tries=5))

@@ -12,12 +12,12 @@ from pathlib import Path
 from benchmarks.live.systems.system import Net, System
 from benchmarks.live.traffic import WINDOW, Reader
 from gossamer.core.ids import EventId
-from gossamer.live.config import Config
-from gossamer.live.config_tables import Limits, MetricsConfig, SpoolConfig, TraceConfig
-from gossamer.live.daemon import calm_collector, run
-from gossamer.live.deliveries import Delivery
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import Limits, MetricsConfig, SpoolConfig, TraceConfig
 from gossamer.live.keys.network import Network
 from gossamer.live.node import Node
+from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.running.daemon import calm_collector, run
 from gossamer.protocols.recovery.params import Params as Recovery
 
 TOPIC = ".bench"

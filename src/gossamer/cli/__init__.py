@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 from gossamer import __version__
+from gossamer.cli.terminal import say
 from gossamer.core.errors import GossamerError, TransportDown
 
 COMMANDS = {
@@ -17,7 +18,8 @@ COMMANDS = {
     "node": "run a node: join, link, gossip, serve clients and metrics",
     "publish": "hand events to the network",
     "subscribe": "print events as they come",
-    "audit": "who should have had which event, who had it, who got one unasked",
+    "subscriptions": "durable subscriptions of a node: list, show, delete",
+    "audit": "who should have which event, who had it, who got one unasked",
     "keys": "who may join, publish and subscribe",
     "replay": "a live node's journal, step by step, on a fresh machine",
     "experiments": "the experiments that come with the package",
@@ -74,7 +76,7 @@ class Commands(click.Group):
 
 
 def _fail(sentence: str, code: int) -> None:
-    click.echo(f"gossamer: {sentence}", err=True)
+    say(f"gossamer: {sentence}", err=True)
     sys.exit(code)
 
 

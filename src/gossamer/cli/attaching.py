@@ -9,12 +9,13 @@ from typing import Any, TypeVar
 import click
 from msgspec import Struct
 
+from gossamer.cli.terminal import say
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import EventId
-from gossamer.live.client import Client
-from gossamer.live.config import Config, load
-from gossamer.live.config_tables import is_wildcard
-from gossamer.live.trust import is_loopback, split_address
+from gossamer.live.clients.client import Client
+from gossamer.live.config.config import Config, load
+from gossamer.live.config.tables import is_wildcard
+from gossamer.live.keys.trust import is_loopback, split_address
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -86,4 +87,4 @@ def spelled(event_id: EventId) -> str:
 
 def notice(sentence: str) -> None:
     """For whoever watches; stdout is for events."""
-    click.echo(f"gossamer: {sentence}", err=True)
+    say(f"gossamer: {sentence}", err=True)

@@ -4,13 +4,14 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import starting_spark
+from gossamer.cli.terminal import say_json
 from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
 from gossamer.pipeline.audit_verdict import Verdict
 from gossamer.pipeline.background import in_background
@@ -42,14 +43,14 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     TRACES is the folder the nodes write to, with the segments of killed nodes and of several runs as they are. Writes
     verdict.json, tables and report.html to --out. Exit code 0 only if the promise holds.
     """
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     check_folders(traces, out)
     with starting_spark(console, master) as spark:
         verdict = audit_with_progress(console, spark, traces, out)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
     if as_json:
-        click.echo(msgspec.json.encode(verdict).decode())
+        say_json(verdict)
     else:
         print_verdict(console, out, verdict, page)
     sys.exit(0 if verdict.holds else 1)

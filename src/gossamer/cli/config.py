@@ -11,13 +11,14 @@ import click
 import msgspec
 from msgspec import Struct, structs
 
+from gossamer.cli.terminal import say
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import peer_of
 from gossamer.core.reading import joined
-from gossamer.live.config import BY_TOPIC, Config, read
-from gossamer.live.config_tables import SpoolConfig, TraceConfig
+from gossamer.live.config.config import BY_TOPIC, Config, read
+from gossamer.live.config.tables import SpoolConfig, TraceConfig
+from gossamer.live.keys.trust import Act, Trust
 from gossamer.live.node import load_trust
-from gossamer.live.trust import Act, Trust
 from gossamer.protocols.assemble import BY_CONTENT
 from gossamer.protocols.hpmcast.addresses import written
 
@@ -50,7 +51,7 @@ def check(file: Path, settings: tuple[str, ...]) -> None:
     trust = granting(config)
     others = sorted(set(sources.values()) - {str(file)})
     beside = f" (with {', '.join(others)})" if others else ""
-    click.echo(f"{file}{beside} is fine: {trust.name} {outlook(config, trust)}.{unheeded(config, sources)}")
+    say(f"{file}{beside} is fine: {trust.name} {outlook(config, trust)}.{unheeded(config, sources)}")
 
 
 @command.command("show", epilog="Example: gossamer config show node.toml --json")
@@ -61,15 +62,15 @@ def show(file: Path, settings: tuple[str, ...], as_json: bool) -> None:
     """Every setting, defaults included, as TOML that could be used instead, with who said what."""
     config, sources = read(file, overrides=settings_of(settings))
     if as_json:
-        click.echo(json.dumps(msgspec.to_builtins(config, enc_hook=str), indent=1))
+        say(json.dumps(msgspec.to_builtins(config, enc_hook=str), indent=1))
     else:
-        click.echo("\n".join(lines(config, sources)))
+        say("\n".join(lines(config, sources)))
 
 
 @command.command("new", epilog="Example: gossamer config new > node.toml")
 def new() -> None:
     """A commented example, ready to be changed."""
-    click.echo((files("gossamer") / "live" / "node.toml").read_text(encoding="utf-8"), nl=False)
+    say((files("gossamer") / "live" / "node.toml").read_text(encoding="utf-8"), nl=False)
 
 
 def settings_of(settings: tuple[str, ...]) -> dict[str, str]:

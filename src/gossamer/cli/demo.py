@@ -16,11 +16,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from gossamer.cli.audit import audit_with_progress
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
 from gossamer.cli.demo_screen import Screen, show_verdict
 from gossamer.cli.demo_story import Happened, Story
 from gossamer.cli.running import starting_spark
+from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
 from gossamer.web.audit import write_report
 from gossamer.web.report import Section, Table
@@ -54,7 +56,7 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
     plan = draw_plan(QUICK, 2, events or 40, 10.0, seed) if quick else draw_plan(FULL, 4, events or 400, 24.0, seed)
     plan = replace(plan, loss=loss)
     folder = fresh_folder(out)
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     console.print(f"[bold]Gossamer demo[/]: {len(plan.nodes)} processes on this machine, {plan.events} events.\n")
     with stopped_like_interrupted():
         write_story(folder, plan, [])
@@ -68,7 +70,7 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
     again = f"gossamer demo --seed {seed} --events {plan.events} --loss {loss:g}{' --quick' if quick else ''}"
     write_report(out, verdict, again, "Gossamer: demo", [story_section(plan, happened)])
     if as_json:
-        click.echo(msgspec.json.encode(verdict).decode())
+        say_json(verdict)
     else:
         show_verdict(console, verdict, out)
         show_ways_on(console, out)

@@ -11,7 +11,7 @@ from msgspec import Struct
 from gossamer.cli.demo_network import NAME, DemoNetwork, together
 from gossamer.cli.demo_plan import TOPIC, Part, Plan
 from gossamer.core.errors import TransportDown
-from gossamer.live.client import Client
+from gossamer.live.clients.client import Client
 
 KILL, LATE, RETURN = 0.5, 0.6, 0.7
 "When they happen, as shares of the events."

@@ -3,10 +3,10 @@
 from typing import Any
 
 import click
-import msgspec
-from rich.console import Console
 from rich.table import Table
 
+from gossamer.cli.console import SafeConsole
+from gossamer.cli.terminal import say_json
 from gossamer.lab.grid import points
 from gossamer.lab.spec import read, shipped
 
@@ -23,7 +23,7 @@ def command(as_json: bool) -> None:
             {"name": name, "protocol": head.protocol, "points": len(made), "runs": head.runs, "about": head.about}
         )
     if as_json:
-        click.echo(msgspec.json.encode(rows).decode())
+        say_json(rows)
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     table.add_column("name", no_wrap=True)
@@ -31,4 +31,4 @@ def command(as_json: bool) -> None:
     table.add_column("about")
     for row in rows:
         table.add_row(row["name"], f"{row['points'] * row['runs']:,}", row["about"])
-    Console().print(table)
+    SafeConsole().print(table)

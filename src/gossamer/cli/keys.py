@@ -5,17 +5,19 @@ from pathlib import Path
 
 import click
 
-from gossamer.cli.keys_shown import row, show_facts, show_table, tell_issued, tell_json
+from gossamer.cli.keys_shown import row, show_facts, show_table, tell_issued
+from gossamer.cli.terminal import say, say_json
 from gossamer.core.errors import Misuse
 from gossamer.live.keys import files
 from gossamer.live.keys.folder import KEY, read_papers
 from gossamer.live.keys.ledger import Issued
-from gossamer.live.keys.network import DAYS, Network, state
+from gossamer.live.keys.network import Network, state
+from gossamer.live.keys.wishes import DAYS
 
 network = click.argument("net", type=click.Path(path_type=Path))
 as_json = click.option("--json", "as_json", is_flag=True, help="As JSON.")
 node = click.option("--node", required=True, metavar="NAME", help="The node's name, which it keeps for life.")
-days = click.option("--days", type=int, default=DAYS, show_default=True, help="How long the grant is good.")
+days = click.option("--days", type=int, help=f"How long the grant is good, from now; as long as before, or {DAYS}.")
 passphrase = click.option(
     "--passphrase-file", type=click.Path(path_type=Path), help="Opens authority.key, if it is encrypted."
 )
@@ -44,7 +46,7 @@ def command() -> None:
 def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
     """Make a network: an authority, and nobody in it yet."""
     made = Network.init(net, name, read_passphrase(passphrase_file))
-    click.echo(f"{net} is the network {made.id}. Next: gossamer keys grant {net} --node NAME --publish .topic")
+    say(f"{net} is the network {made.id}. Next: gossamer keys grant {net} --node NAME --publish .topic")
 
 
 @command.command(epilog="Example: gossamer keys grant net --node node-7 --publish .soccer --subscribe .soccer")
@@ -52,6 +54,8 @@ def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
 @node
 @click.option("--publish", multiple=True, metavar="TOPIC", help="May publish on it and below (repeatable).")
 @click.option("--subscribe", multiple=True, metavar="TOPIC", help="May subscribe to it and below (repeatable).")
+@click.option("--no-publish", multiple=True, metavar="TOPIC", help="Takes a topic away that was granted (repeatable).")
+@click.option("--no-subscribe", multiple=True, metavar="TOPIC", help="The same for a topic it may subscribe to.")
 @click.option("--owner", help="Who runs the node: no view is more than a quarter one owner's; not for hpmcast.")
 @click.option("--address", metavar="DIGITS", help="Where it lives in hpmcast's hierarchy, e.g. 2.0.1; '': nowhere.")
 @days
@@ -63,20 +67,33 @@ def grant(
     node: str,
     publish: tuple[str, ...],
     subscribe: tuple[str, ...],
+    no_publish: tuple[str, ...],
+    no_subscribe: tuple[str, ...],
     owner: str | None,
     address: str | None,
-    days: int,
+    days: int | None,
     new_key: bool,
     passphrase_file: Path | None,
     as_json: bool,
 ) -> None:
     """Let a node in, or give it a new grant.
 
-    A node that has a grant keeps its key, and its topics, owner and address unless others are given. A running node
-    takes the new grant on SIGHUP, once its folder is where the node reads it; another address, when it starts again.
+    What is not said stays as it was: key, topics, owner, address. --no-publish and --no-subscribe take topics away. A
+    running node takes the new grant on SIGHUP, once its folder is where the node reads it; another address, when it
+    starts again.
     """
     of = Network(net, read_passphrase(passphrase_file))
-    issued = of.grant(node, publish, subscribe, owner=owner, address=address, days=days, new_key=new_key)
+    issued = of.grant(
+        node,
+        publish,
+        subscribe,
+        no_publish=no_publish,
+        no_subscribe=no_subscribe,
+        owner=owner,
+        address=address,
+        days=days,
+        new_key=new_key,
+    )
     tell_issued(of, issued, as_json)
 
 
@@ -86,7 +103,7 @@ def grant(
 @days
 @passphrase
 @as_json
-def rotate(net: Path, node: str, days: int, passphrase_file: Path | None, as_json: bool) -> None:
+def rotate(net: Path, node: str, days: int | None, passphrase_file: Path | None, as_json: bool) -> None:
     """Give a node a new key.
 
     Its topics, owner and address stay, and what it signed with the old key stays good; revoke that key if it was
@@ -112,11 +129,11 @@ def revoke(net: Path, node: str | None, key: str | None, passphrase_file: Path |
     of = Network(net, read_passphrase(passphrase_file))
     fresh, version = of.revoke(node, key), of.revocations().version
     if as_json:
-        tell_json({"version": version, "revoked": [{"node": each.node, "key": each.key.hex()} for each in fresh]})
+        say_json({"version": version, "revoked": [{"node": each.node, "key": each.key.hex()} for each in fresh]})
         return
     for each in fresh:
-        click.echo(f"revoked {each.key.hex()[:16]} of {each.node}")
-    click.echo(f"The list is now version {version}: tell one running node, with SIGHUP.")
+        say(f"revoked {each.key.hex()[:16]} of {each.node}")
+    say(f"The list is now version {version}: tell one running node, with SIGHUP.")
 
 
 @command.command("list", epilog="Example: gossamer keys list net")
@@ -127,9 +144,9 @@ def list_(net: Path, as_json: bool) -> None:
     of = Network(net)
     rows = [row(issued, worth) for issued, worth in of.nodes()]
     if as_json:
-        tell_json(rows)
+        say_json(rows)
     elif not rows:
-        click.echo(f"Nobody yet: gossamer keys grant {net} --node NAME --publish .topic")
+        say(f"Nobody yet: gossamer keys grant {net} --node NAME --publish .topic")
     else:
         show_table(rows)
 
@@ -150,7 +167,7 @@ def show(folder: Path, as_json: bool) -> None:
         "has_key": (folder / KEY).exists(),
     }
     if as_json:
-        tell_json(told)
+        say_json(told)
         return
     show_facts(told)
 
@@ -164,8 +181,8 @@ def rotate_authority(net: Path, passphrase_file: Path | None) -> None:
     Nodes must know it before they meet its first grant, so bring the folders out now, and refresh after that.
     """
     Network(net, read_passphrase(passphrase_file)).rotate_authority()
-    click.echo(f"Two authorities. Next: bring the folders in {net}/nodes to their nodes and reload them (SIGHUP);")
-    click.echo(f"then gossamer keys refresh {net}, again with a reload; then gossamer keys retire-authority {net}.")
+    say(f"Two authorities. Next: bring the folders in {net}/nodes to their nodes and reload them (SIGHUP);")
+    say(f"then gossamer keys refresh {net}, again with a reload; then gossamer keys retire-authority {net}.")
 
 
 @command.command(epilog="Example: gossamer keys refresh net")
@@ -179,11 +196,9 @@ def refresh(net: Path, passphrase_file: Path | None, as_json: bool) -> None:
     """
     again = Network(net, read_passphrase(passphrase_file)).refresh()
     if as_json:
-        tell_json({"issued": again})
+        say_json({"issued": again})
         return
-    click.echo(
-        f"issued again: {', '.join(again) or 'nothing'}. Bring the folders to their nodes and reload them (SIGHUP)."
-    )
+    say(f"issued again: {', '.join(again) or 'nothing'}. Bring the folders to their nodes and reload them (SIGHUP).")
 
 
 @command.command("retire-authority", epilog="Example: gossamer keys retire-authority net")
@@ -192,7 +207,7 @@ def refresh(net: Path, passphrase_file: Path | None, as_json: bool) -> None:
 def retire_authority(net: Path, passphrase_file: Path | None) -> None:
     """Drop the older of two authorities, key and all."""
     Network(net, read_passphrase(passphrase_file)).retire_authority()
-    click.echo(f"One authority. Bring the folders in {net}/nodes to their nodes and reload them (SIGHUP).")
+    say(f"One authority. Bring the folders in {net}/nodes to their nodes and reload them (SIGHUP).")
 
 
 def read_passphrase(path: Path | None) -> bytes | None:

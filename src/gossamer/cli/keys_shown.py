@@ -4,12 +4,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-import click
-import msgspec
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from gossamer.cli.console import SafeConsole
+from gossamer.cli.terminal import say, say_json
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.folder import KEY
 from gossamer.live.keys.ledger import Issued
@@ -34,24 +33,20 @@ def row(issued: Issued, worth: str) -> dict[str, Any]:
 def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
     there = of.folder_of(issued.node)
     if as_json:
-        tell_json(row(issued, "good") | {"folder": str(there)})
+        say_json(row(issued, "good") | {"folder": str(there)})
         return
     may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
     lives = f" and lives at {issued.address}" if issued.address else ""
     until = f"until {day(issued.not_after_s)}"
-    click.echo(f"{issued.node} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
+    say(f"{issued.node} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
     if not (there / KEY).exists():
-        click.echo(f"{KEY} is not there: put the other files beside it, wherever it is now.")
-
-
-def tell_json(value: Any) -> None:
-    click.echo(msgspec.json.encode(value).decode())
+        say(f"{KEY} is not there: put the other files beside it, wherever it is now.")
 
 
 def show_facts(told: dict[str, Any]) -> None:
     for name, value in told.items():
         shown = day(value) if name in ("not_before_s", "not_after_s") else value
-        click.echo(f"{name.removesuffix('_s').replace('_', ' '):16} {words(shown)}")
+        say(f"{name.removesuffix('_s').replace('_', ' '):16} {words(shown)}")
 
 
 def show_table(rows: Sequence[dict[str, Any]]) -> None:
@@ -72,7 +67,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             *(each[name] for name in places),
         )
         table.add_row(*map(escape, cells))
-    Console().print(table)
+    SafeConsole().print(table)
 
 
 def words(value: Any) -> str:

@@ -12,9 +12,10 @@ from typing import Any
 import click
 
 from gossamer.cli.config import SETTINGS, granting, settings_of
+from gossamer.cli.terminal import safe, safe_json, say, say_json
 from gossamer.core.errors import Misuse
-from gossamer.live.config import Config, load
-from gossamer.live.daemon import Daemon, check_distinct, run, serve
+from gossamer.live.config.config import Config, load
+from gossamer.live.running.daemon import Daemon, check_distinct, run, serve
 from gossamer.protocols.hpmcast.addresses import written
 
 LEVELS = ("debug", "info", "warning", "error")
@@ -90,13 +91,13 @@ def tell_ready(daemons: Sequence[Daemon], as_json: bool) -> None:
         name, address, metrics = each.node.trust.name, each.node.address, page_of(each)
         keys = each.node.config.keys
         if as_json:
-            click.echo(json.dumps({"name": name, "address": address, "metrics": metrics, "keys": keys is not None}))
+            say_json({"name": name, "address": address, "metrics": metrics, "keys": keys is not None})
             continue
         safety = f"with TLS and the keys in {keys}" if keys else (
             "without keys, so for this machine only (whoever connects is believed)"
         )  # fmt: skip
         numbers = f"numbers at {metrics}" if metrics else "no metrics"
-        click.echo(f"{name} takes calls at {address} {safety}{place_of(each)}; {numbers}")
+        say(f"{name} takes calls at {address} {safety}{place_of(each)}; {numbers}")
     sys.stdout.flush()
 
 
@@ -125,14 +126,19 @@ class JsonLines(logging.Formatter):
         }
         if record.exc_info:
             told["trace"] = self.formatException(record.exc_info)
-        return json.dumps(told, ensure_ascii=False)
+        return safe_json(json.dumps(told, ensure_ascii=False))
+
+
+class Lines(logging.Formatter):
+    """For people. What peers said may be quoted there."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return safe(super().format(record))
 
 
 def tell_log(level: str, as_json: bool) -> None:
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(
-        JsonLines() if as_json else logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s")
-    )
+    handler.setFormatter(JsonLines() if as_json else Lines("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.getLogger().addHandler(handler)
     logging.getLogger("gossamer").setLevel(level.upper())
     logging.raiseExceptions = False  # whoever reads stderr may be gone

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Shown
 
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import starting_spark
+from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import table
 from gossamer.lab.studies.overlay.tables import params_of
@@ -61,7 +62,7 @@ def command(
     be used are named and kept in quarantine/. Writes links.parquet, degrees.parquet, components.csv, summary.csv,
     summary.json and report.html to --out. Exit code 1 if some topic is partitioned.
     """
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     asked = chosen(options)
     work = work_on(subscriptions, workload, node, topic, out, asked, seed)
     with starting_spark(console, master) as spark:
@@ -69,7 +70,7 @@ def command(
     source = subscriptions.name if subscriptions else f"--workload '{workload}'"
     page = write_report(out, summary, f"gossamer overlay {source} --out {out.name}")
     if as_json:
-        click.echo(msgspec.json.encode(summary).decode())
+        say_json(summary)
     else:
         print_summary(console, out, summary, page)
     sys.exit(0 if summary.connected else 1)

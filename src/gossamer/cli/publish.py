@@ -1,6 +1,5 @@
 """gossamer publish: hands events to the network, through a node or, without one, as a guest."""
 
-import json
 import re
 import sys
 from collections.abc import AsyncIterator
@@ -11,17 +10,20 @@ import click
 from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
-from gossamer.cli.in_flight import Publish, publish_all
+from gossamer.cli.in_flight import publish_all
 from gossamer.cli.stdin import lines
+from gossamer.cli.terminal import say, say_json
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
-from gossamer.live.arguments import publication
-from gossamer.live.config import Config
-from gossamer.live.daemon import run
-from gossamer.live.guest import guest_config, wait_until_taken
+from gossamer.live.clients.arguments import publication
+from gossamer.live.clients.client import Client
+from gossamer.live.clients.guest import guest_config, wait_until_taken
+from gossamer.live.config.config import Config
 from gossamer.live.node import Node
+from gossamer.live.publishing.parcel import HandedOver
+from gossamer.live.running.daemon import run
 
 
 @click.command("publish", epilog='Example: gossamer publish .soccer.italy "goal" --attribute minute=88')
@@ -41,8 +43,9 @@ from gossamer.live.node import Node
     type=click.FloatRange(0, min_open=True),
     default=10.0,
     show_default=True,
-    help="Seconds a guest waits until members have the events.",
+    help="Seconds to wait until members have the events, with --wait or as a guest.",
 )
+@click.option("--wait", is_flag=True, help="Wait until enough members have the events on disk, and say how many.")
 def command(
     where: str,
     payload: str | None,
@@ -57,12 +60,14 @@ def command(
     join: bool,
     seeds: tuple[str, ...],
     timeout: float,
+    wait: bool,
 ) -> None:
     """Publish PAYLOAD, a file, or (given neither) each line of stdin as an event of its own.
 
-    The node of this machine takes them: exit code 0 means that they are in its spool. If none answers and there are
-    seeds, in the settings or with --seed, the command finds members itself, as a guest: 0 means that three of them, or
-    all if there are fewer, have the events, 1 that they do not.
+    The node of this machine takes them: exit code 0 means that they are in its spool, and with --wait that three
+    members, or all if there are fewer, have them on disk; 1 that they do not have them in time, and the node goes on
+    offering them. If no node answers and there are seeds, in the settings or with --seed, the command finds members
+    itself, as a guest, and always waits for them.
     """
     once = single(payload, file)
     checked = publication(where, once or b"", dict(map(attribute, attributes)), key)  # before anybody is called
@@ -71,7 +76,7 @@ def command(
         raise Misuse("--key names one event: give its payload, or --file")
     whom = attachment(path, node, keys, network)
     guest = guest_config(whom.config, whom.keys, whom.network, seeds)
-    run(publish(whom, wish, once, guest, join, as_json, timeout))
+    run(publish(whom, wish, once, guest, join, as_json, timeout, wait))
 
 
 class Wish(Struct, frozen=True):
@@ -90,21 +95,36 @@ async def publish(
     join: bool,
     as_json: bool,
     patience_s: float,
+    wait: bool,
 ) -> None:
-    told = tell_id if as_json else lambda event_id: None
+    events: list[EventId] = []
+
+    def told(event_id: EventId) -> None:
+        if wait:
+            events.append(event_id)
+        if as_json:
+            tell_id(event_id)
+
     async with AsyncExitStack() as stack:
-        if join or (through := await attached(stack, whom, wish, guest)) is None:
+        if join or (client := await attached(stack, whom, guest)) is None:
             node = await visiting(stack, wish, guest)
             await publish_all(
                 lambda data: node.publish(wish.topic, data, attributes=wish.attributes), given(once), told
             )
-            await wait_until_taken(node, wish.topic, patience_s)
+            done = await wait_until_taken(node, wish.topic, patience_s, hopefully=not wait)
         else:
-            await publish_all(through, given(once), told)
+            await publish_all(
+                lambda data: client.publish(wish.topic, data, attributes=wish.attributes, key=wish.key),
+                given(once),
+                told,
+            )
+            done = await client.handed_over(events, patience_s)
+    if wait and events:
+        tell_copies(done, len(events), patience_s, as_json)
 
 
-async def attached(stack: AsyncExitStack, whom: Attachment, wish: Wish, guest: Config | None) -> Publish | None:
-    """Publishing through the node of this machine; None: it does not run, but there are others to turn to."""
+async def attached(stack: AsyncExitStack, whom: Attachment, guest: Config | None) -> Client | None:
+    """The node of this machine, attached to; None: it does not run, but there are others to turn to."""
     client = whom.client()
     try:
         await stack.enter_async_context(client)
@@ -117,7 +137,7 @@ async def attached(stack: AsyncExitStack, whom: Attachment, wish: Wish, guest: C
             ) from None
         notice(f"no node answers at {whom.address}: publishing as a guest through {', '.join(guest.seeds)}")
         return None
-    return lambda data: client.publish(wish.topic, data, attributes=wish.attributes, key=wish.key)
+    return client
 
 
 async def visiting(stack: AsyncExitStack, wish: Wish, guest: Config | None) -> Node:
@@ -126,7 +146,7 @@ async def visiting(stack: AsyncExitStack, wish: Wish, guest: Config | None) -> N
     if wish.key is not None:
         raise Misuse("--key is remembered in a node's spool, and a guest has none: start a node, or leave the key out")
     node = await stack.enter_async_context(Node(guest))
-    node.station.publishing.joins = False
+    node.station.handover.joins = False
     return node
 
 
@@ -175,4 +195,20 @@ def value_of(text: str) -> Attribute:
 
 def tell_id(event_id: EventId) -> None:
     with suppress(BrokenPipeError):  # the events are published whether or not somebody reads their ids
-        click.echo(json.dumps({"id": spelled(event_id)}))
+        say_json({"id": spelled(event_id)})
+
+
+def tell_copies(done: HandedOver, events: int, patience_s: float, as_json: bool) -> None:
+    """How many members have the events; TransportDown if too few do."""
+    if done.waiting:
+        raise TransportDown(
+            f"{done.waiting} of {events} events are not with enough members after {patience_s:g} s: they stay in the "
+            "outbox of the node, which goes on offering them"
+        )
+    if done.given_up:
+        raise TransportDown(f"nobody wants {done.given_up} of {events} events, so nobody has them: subscribe first")
+    with suppress(BrokenPipeError):
+        if as_json:
+            say_json({"on_disk": done.on_disk, "in_memory": done.in_memory})
+        else:
+            say(f"on disk at {done.on_disk} members, in memory at {done.in_memory}")

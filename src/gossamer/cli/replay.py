@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from msgspec import Struct
 from rich import box
 from rich.console import Console
@@ -15,6 +14,8 @@ from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from gossamer.cli.console import SafeConsole
+from gossamer.cli.terminal import say, say_json
 from gossamer.core.errors import Misuse
 from gossamer.sim.replay import Life, Replayed, Skipped, Step, find_lives, replay
 from gossamer.wire.journal import software
@@ -36,15 +37,15 @@ def command(journals: tuple[Path, ...], node_name: str | None, until: int | None
     JOURNALS are files, or folders that are searched. Exit code: 0 all effects are the same, 1 some are not.
     """
     lives, skipped = find(journals, node_name)
-    told = replay_all(lives, until, Console(stderr=True))
+    told = replay_all(lives, until, SafeConsole(stderr=True))
     skipped += [each.skipped for each in told if each.skipped is not None]
     tell_skipped(skipped)
     if not any(each.steps for each in told):
         raise Misuse("nothing could be replayed: a life is replayed from its first file on")
     if as_json:
-        click.echo(msgspec.json.encode(as_data(told, skipped, shown=until is not None)).decode())
+        say_json(as_data(told, skipped, shown=until is not None))
     else:
-        render(Console(), told, shown=until is not None)
+        render(SafeConsole(), told, shown=until is not None)
     if any(each.divergences for each in told):
         sys.exit(1)
 
@@ -78,7 +79,7 @@ def replay_all(lives: Sequence[Life], until: int | None, console: Console) -> li
 
 def tell_skipped(skipped: Sequence[Skipped]) -> None:
     for each in skipped:
-        click.echo(f"gossamer: {each.file}: {each.why}", err=True)
+        say(f"gossamer: {each.file}: {each.why}", err=True)
 
 
 # -- for people -------------------------------------------------------------------------------------------------------
@@ -96,22 +97,22 @@ def render(console: Console, told: Sequence[Replayed], shown: bool) -> None:
             tell_step(each, each.first, "diverges; what came after may only follow from it")
         if each.raised:
             many = "1 step" if each.raised == 1 else f"{each.raised:,} steps"
-            click.echo(f"{each.name}: {many} raised then and raised the same now\n")
+            say(f"{each.name}: {many} raised then and raised the same now\n")
         if shown and each.last is not None and each.last != each.first:
             tell_step(each, each.last, "is the last one replayed")
-    click.echo(verdict(told))
+    say(verdict(told))
 
 
 def tell_step(each: Replayed, step: Step, what: str) -> None:
-    click.echo(f"{each.name}: step {step.number:,} at {when(step.at_us)} {what}")
-    click.echo(f"  given  {cropped(step.given)}")
-    click.echo(f"  then   {answer(step.then, step.then_error)}")
-    click.echo(f"  now    {answer(None if step.error else len(step.effects), step.error)}")
+    say(f"{each.name}: step {step.number:,} at {when(step.at_us)} {what}")
+    say(f"  given  {cropped(step.given)}")
+    say(f"  then   {answer(step.then, step.then_error)}")
+    say(f"  now    {answer(None if step.error else len(step.effects), step.error)}")
     for effect in step.effects[:EFFECTS]:
-        click.echo(f"         {cropped(effect)}")
+        say(f"         {cropped(effect)}")
     if len(step.effects) > EFFECTS:
-        click.echo(f"         and {len(step.effects) - EFFECTS} more: see them with --json")
-    click.echo()
+        say(f"         and {len(step.effects) - EFFECTS} more: see them with --json")
+    say()
 
 
 def answer(effects: int | None, error: str) -> str:

@@ -8,7 +8,9 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from gossamer import __version__
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import exit_if_failed, experiment_section, starting_spark, sweep_with_progress
+from gossamer.cli.terminal import say_json
 from gossamer.lab import figures
 from gossamer.lab.book import Book, Line
 from gossamer.lab.claims import Claim, by_group
@@ -35,7 +37,7 @@ def command(name: str, out: Path, master: str | None, runs: int | None, as_json:
     Writes claims.json (a verdict per claim), summary.csv per experiment, figures and report.html below --out/NAME.
     Can be stopped and started again: finished trials are kept.
     """
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     asked = [paper(each) for each in (NAMES if name == "all" else (name,))]
     folders = {each.name: outcomes_folder(out / each.name) for each in asked}
     judged: list[Claim] = []
@@ -48,7 +50,7 @@ def command(name: str, out: Path, master: str | None, runs: int | None, as_json:
             judged += claims
             print_claims(console, each, claims, out / each.name)
     if as_json:
-        click.echo(msgspec.json.encode(judged).decode())
+        say_json(judged)
 
 
 def _points(experiment: str, runs: int | None) -> list[Point]:

@@ -7,13 +7,13 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-import click
 from rich import box
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Shown
 
 from gossamer import __version__
+from gossamer.cli.terminal import say
 from gossamer.core.errors import SpecError
 from gossamer.lab import figures
 from gossamer.lab.book import ALL, SHARES, Line
@@ -81,7 +81,7 @@ def exit_if_failed(failed: Sequence[tuple[str, str]]) -> None:
     if failed:
         (error, again), many = failed[0], "1 trial" if len(failed) == 1 else f"{len(failed):,} trials"
         first = error.splitlines()[0]
-        click.echo(f"gossamer: {many} failed, the first with {first} (see it with: {again})", err=True)
+        say(f"gossamer: {many} failed, the first with {first} (see it with: {again})", err=True)
         sys.exit(1)
 
 

@@ -1,13 +1,14 @@
 """gossamer simulate: one run, told as a story."""
 
 import click
-import msgspec
 from msgspec import Struct
 from rich.console import Console
 from rich.table import Table
 
 from gossamer.cli.choosing import choosing, chosen, one_point
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.setting_aside import tell_set_aside
+from gossamer.cli.terminal import say_json
 from gossamer.lab.book import SHARES
 from gossamer.lab.grid import Point, points
 from gossamer.lab.rows import Measure
@@ -57,12 +58,12 @@ def command(
     raw, source = chosen(spec, settings, seed=seed, engine=engine)
     alone, first = one_point(raw, case)
     (point,) = points(alone, source)
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     tell_set_aside(console, [point])
     with console.status("running (the first run of a kernel also compiles it) …"):
         told = told_of(point, run, source)
     if as_json:
-        click.echo(msgspec.json.encode(told).decode())
+        say_json(told)
     else:
         render(console, point, told, run, first)
 

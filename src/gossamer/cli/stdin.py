@@ -7,7 +7,7 @@ import threading
 from collections.abc import AsyncIterator
 
 from gossamer.core.errors import Misuse
-from gossamer.live.config_tables import EVENT_BYTES_MAX
+from gossamer.live.config.tables import EVENT_BYTES_MAX
 
 CHUNK = 1 << 16
 CHUNKS_MAX = 8

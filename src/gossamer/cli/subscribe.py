@@ -19,13 +19,14 @@ import click
 from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
+from gossamer.cli.terminal import safe, safe_json, say_json, write
 from gossamer.core.errors import TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.topics import Topic
-from gossamer.live.arguments import subscription
-from gossamer.live.client import Reader
-from gossamer.live.daemon import run
-from gossamer.live.deliveries import Delivery, Gap
+from gossamer.live.clients.arguments import subscription
+from gossamer.live.clients.reader import Reader
+from gossamer.live.reading.deliveries import Delivery, Gap
+from gossamer.live.running.daemon import run
 
 HINT = "start a node with `gossamer node`, or say where one listens with --node HOST:PORT"
 PAUSE_S = 0.2
@@ -39,7 +40,7 @@ PAUSE_MAX_S = 5.0
 @click.option("--where", default="", metavar="FILTER", help="Only events whose attributes match, like 'price > 100'.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
 @click.option("--from-start", is_flag=True, help="First what the node's spool still has.")
-@click.option("--name", "reader_name", default="", help="Remember what was printed, and go on behind it next time.")
+@click.option("--name", "reader_name", default="", help="Durable: goes on behind what was printed; several share it.")
 @click.option("--no-recover", is_flag=True, help="Do not look for events that were lost on the way.")
 @click.option("--ordered", is_flag=True, help="In order per publisher and topic; otherwise in no particular one.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
@@ -170,14 +171,13 @@ class Printer:
         if isinstance(item, Gap):
             self._show_gap(item)
             return
-        sys.stdout.write((json.dumps(as_object(item), ensure_ascii=False) if self.as_json else as_line(item)) + "\n")
-        sys.stdout.flush()
+        write(safe_json(json.dumps(as_object(item), ensure_ascii=False)) if self.as_json else safe(as_line(item)))
         self.printed += 1
 
     def _show_gap(self, gap: Gap) -> None:
         if self.as_json:
             where = {"topic": gap.topic, "publisher": gap.publisher} if gap.topic else {}
-            click.echo(json.dumps({"gap": gap.lost, "why": gap.why, **where}), err=True)
+            say_json({"gap": gap.lost, "why": gap.why, **where}, err=True)
         else:
             events = "1 event is" if gap.lost == 1 else f"{gap.lost} events are"
             notice(f"{events} {'missing' if gap.topic else 'lost to this reader'}: {gap.why}")
@@ -213,12 +213,12 @@ def as_object(event: Delivery) -> dict[str, Any]:
 
 
 def as_name(name: str) -> str:
-    """An attribute's name, in quotes if it would steer a terminal."""
+    """An attribute's name, in quotes if it is not plain to see where it ends."""
     return name if name.isprintable() else json.dumps(name)
 
 
 def as_value(value: Attribute) -> str:
-    return json.dumps(value, ensure_ascii=not str(value).isprintable())
+    return json.dumps(value, ensure_ascii=False)
 
 
 def in_json(value: Attribute) -> Attribute | None:
@@ -232,4 +232,4 @@ def as_text(payload: bytes) -> str | None:
         text = payload.decode()
     except UnicodeDecodeError:
         return None
-    return text if all(letter.isprintable() or letter in "\t\n" for letter in text) else None
+    return text if text == safe(text) else None

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 import click
-import msgspec
-from rich.console import Console
 
 from gossamer.cli.choosing import choosing, chosen
+from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import exit_if_failed, print_summary, starting_spark, sweep_with_progress, write_report
 from gossamer.cli.setting_aside import tell_set_aside
+from gossamer.cli.terminal import say_json
 from gossamer.lab.grid import points
 from gossamer.lab.plan import estimate
 from gossamer.pipeline.summary import write_csv
@@ -39,7 +39,7 @@ def command(
     Writes outcomes/*.parquet, summary.csv, report.html and the experiment's figures below --out.
     On a cluster --out must be a folder all workers share.
     """
-    console = Console(stderr=as_json)
+    console = SafeConsole(stderr=as_json)
     raw, source = chosen(spec, settings, seed=seed, engine=engine, runs=runs)
     made = points(raw, source)
     folder = outcomes_folder(out, make=not dry_run)
@@ -47,7 +47,7 @@ def command(
     if dry_run:
         told = estimate(made, finished_trials(folder))
         if as_json:
-            click.echo(msgspec.json.encode(told).decode())
+            say_json(told)
             return
         console.print(
             f"{told.points} points, {told.trials:,} trials ({told.finished:,} already finished), "
@@ -60,7 +60,7 @@ def command(
     write_csv(out / "summary.csv", lines)
     report = write_report(out, made, source, lines)
     if as_json:
-        click.echo(msgspec.json.encode(lines).decode())
+        say_json(lines)
     else:
         print_summary(console, lines, made)
         console.print(f"Summary: {out / 'summary.csv'} · report: {report}")

@@ -119,14 +119,15 @@ class Covering:
     # -- both sides -----------------------------------------------------------------------------------------------
 
     def _place(self, pattern: Pattern) -> None:
-        above = self._one_above(pattern)
-        if above is not None:
-            self._hold(pattern, above)
-            return
-        for each in self._all_under(pattern):
-            self._hide(each)
-            self._take_over(each, pattern)
-            self._hold(each, pattern)
+        if self.shown and self.hierarchy is not None:
+            above = self._one_above(pattern)
+            if above is not None:
+                self._hold(pattern, above)
+                return
+            for each in self._all_under(pattern):
+                self._hide(each)
+                self._take_over(each, pattern)
+                self._hold(each, pattern)
         self._show(pattern)
 
     def _hold(self, pattern: Pattern, by: Pattern) -> None:

@@ -1,16 +1,23 @@
 """The one door through which events enter a node, however they came: spread, found again, or published here."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from gossamer.core import shortcuts
-from gossamer.core.events import Carried
-from gossamer.core.ids import Peer
-from gossamer.core.machine import Deliver
+from gossamer.core.events import Carried, Event
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import Deliver, Relayed
 from gossamer.core.roles import Memory
 from gossamer.core.trace import Kind
 
 if TYPE_CHECKING:
     from gossamer.core.stack import Stack
+
+
+UNKEPT_MAX = 100_000
+"Events remembered that could not be kept; the oldest are forgotten, and no copy of them is kept any more."
+PASSED_MAX = 100_000
+"Events remembered to be for nobody here, at least: as many as ids are."
 
 
 class Door:
@@ -21,6 +28,11 @@ class Door:
         self.node = node
         self.out = node.out
         self.seen = seen
+        self.unkept: dict[EventId, None] = {}
+        "Those seen that the store could not keep: the next copy goes there too, and is not passed on again."
+        self.passed: set[EventId] = set()
+        self.passed_before: set[EventId] = set()
+        "Those seen that were for nobody here: they belong to a community this node is in to publish there."
 
     def accept(self, carried: Carried, via: Peer) -> Carried | None:
         """What is new of these events and should be carried on."""
@@ -28,7 +40,10 @@ class Door:
             return self._accept_all(carried, via)
         event, node = carried.event, self.node
         if event.id in self.seen:
-            self.out.note("duplicate", event=event.id, peer=via)
+            if event.id in self.unkept:
+                self._keep_at_last(carried)
+            else:
+                self.out.note("duplicate", event=event.id, peer=via)
             return None
         wanted = node.interest.matches(event)
         relays = node.spread.relays
@@ -39,9 +54,13 @@ class Door:
             if not relays:
                 node.tell(lambda layer: layer.unasked(via, event.topic))
                 return None
+            self.out.effects.append(Relayed(event, carried.hops))
         self.seen.add(event.id)
+        self.unkept.pop(event.id, None)
         if wanted:
             self.out.effects.append(Deliver(event, carried.hops))
+        elif not strange:
+            self._pass((event,))
         if node.recover is not None:
             node.recover.heard(carried, via, wanted)
         return carried
@@ -55,8 +74,35 @@ class Door:
         usual = wanted or via == node.me or (not node.spread.relays and bool(interest.communities(topic)))
         if not (usual and interest.alike(events) and self.seen.add_all([event.id for event in events])):
             return shortcuts.kept_together(carried, lambda one: self.accept(one, via) is not None)
+        for event in events if self.unkept else ():
+            self.unkept.pop(event.id, None)
         if wanted:
             self.out.effects += [Deliver(event, carried.hops) for event in events]
+        else:
+            self._pass(events)
         if node.recover is not None:
             node.recover.heard(carried, via, wanted)
         return carried
+
+    def _pass(self, events: Sequence[Event]) -> None:
+        """These are for nobody here."""
+        if len(self.passed) >= PASSED_MAX:
+            self.passed_before, self.passed = self.passed, set()
+        self.passed.update([event.id for event in events])
+
+    def only_passed(self, event_id: EventId) -> bool:
+        return event_id in self.passed or event_id in self.passed_before
+
+    def forget(self, events: Iterable[EventId]) -> None:
+        """The store could not keep these."""
+        self.unkept |= {each: None for each in events if each in self.seen}
+        for oldest in [*self.unkept][: max(0, len(self.unkept) - UNKEPT_MAX)]:
+            del self.unkept[oldest]
+
+    def _keep_at_last(self, carried: Carried) -> None:
+        event = carried.event
+        del self.unkept[event.id]
+        if self.node.interest.matches(event):
+            self.out.effects.append(Deliver(event, carried.hops, again=True))
+        elif self.node.spread.relays:
+            self.out.effects.append(Relayed(event, carried.hops))

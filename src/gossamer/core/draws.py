@@ -55,6 +55,7 @@ VIEWS = 37  # on which level of a hierarchy to compare views, and with whom
 EXCHANGE = 38  # who is told what is held
 PHASE = 39  # at which moments of each interval a participant of a hierarchy gossips
 CALL = 40  # how long a simulated call takes
+CATCH_UP = 41  # with whom to compare what is in the log, and when
 
 
 def mix(z: Any) -> Any:

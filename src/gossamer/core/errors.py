@@ -5,6 +5,7 @@ GossamerError
 ├── PeerFault       another node sent what it should not have
 ├── SpecError       a file says something wrong
 └── TransportDown   something outside cannot be reached
+    └── Full        there is no room now; there may be later
 """
 
 
@@ -26,3 +27,7 @@ class SpecError(GossamerError):
 
 class TransportDown(GossamerError):
     """Something outside this process cannot be reached."""
+
+
+class Full(TransportDown):
+    """There is no room for more at the moment: try again later."""

@@ -94,7 +94,7 @@ class Interest:
         return Change((*self.patterns,), (), self.mine(), (), (*self.widest.shown,), ())
 
     def _counted(self, pattern: Pattern) -> Pattern:
-        return pattern if self.by_content else Pattern(pattern.topic)
+        return pattern if self.by_content or not pattern.where else Pattern(pattern.topic)
 
     def _changed(
         self, topic: Topic, inside: bool, came: tuple[Pattern, ...] = (), went: tuple[Pattern, ...] = ()

@@ -8,6 +8,8 @@ from msgspec import Struct
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.interest import Change
+from gossamer.core.machine import FromLog, Run
+from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
@@ -43,6 +45,9 @@ class Layer:
     def tuned(self, topic: Topic, params: Struct) -> None:
         """Parameters changed."""
 
+    def introduced(self, peer: Peer) -> None:
+        """A peer's record is news: it is new, or has come back."""
+
     def peer_down(self, peer: Peer) -> None:
         """A peer was given up."""
 
@@ -56,6 +61,9 @@ class Layer:
 
     def left(self, topic: Topic) -> None:
         """This node no longer belongs to it."""
+
+    def reads(self, pattern: Pattern, since_us: int) -> None:
+        """Our users subscribe to a pattern, perhaps once more, and want what was published since then."""
 
     def interest_changed(self, change: Change) -> None:
         """Our users subscribe to other patterns now, or publish on other topics: what came, and what went."""
@@ -101,6 +109,17 @@ class Layer:
 
     def fetched(self, peer: Peer, events: Sequence[Event]) -> None:
         """Events that were asked of the store for this peer; those it no longer has are missing."""
+
+    # -- the log ------------------------------------------------------------------------------------------------
+
+    def logged(self, runs: Sequence[Run], former: bool) -> None:
+        """These events are in the log now; in a former life already, and that is all there is."""
+
+    def pruned(self, runs: Sequence[Run]) -> None:
+        """These were in the log and are no more."""
+
+    def from_log(self, found: FromLog) -> None:
+        """What was to be read from the log."""
 
     # -- what others ask ----------------------------------------------------------------------------------------
 

@@ -1,6 +1,6 @@
 """The contract: a node is a function from one given to a list of effects. No I/O, no clock, no ambient randomness.
 
-Only `live/driver` and `sim/world` perform effects, and both record the given first, so any run can be replayed.
+Only `live/running/driver` and `sim/world` perform effects, and both record the given first, so any run can be replayed.
 Timers are values: there is no cancel, a layer ignores a timer whose generation is no longer the current one.
 Time is whole microseconds.
 """
@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 from msgspec import Struct
 
 from gossamer.core.events import Attribute, Event
-from gossamer.core.ids import EventId, Peer
+from gossamer.core.ids import Count, EventId, Peer
 from gossamer.core.patterns import Pattern, Where
 from gossamer.core.topics import Topic
 from gossamer.core.trace import Kind
@@ -20,6 +20,17 @@ Message: TypeAlias = Struct
 Timer: TypeAlias = Struct
 
 SECOND_US = 1_000_000
+
+
+class Run(Struct, frozen=True, array_like=True, order=True, gc=False):
+    """Events of one stream (what a publisher publishes on one topic in one life), each ordinal one more than that
+    before."""
+
+    topic: Topic
+    publisher: Peer
+    incarnation: Count
+    first: Count
+    last: Count
 
 
 class Started(Struct, frozen=True):
@@ -91,6 +102,9 @@ class Subscribe(Struct, frozen=True):
 
     topic: Topic
     where: Where = ""
+    since_us: int = 0
+    """Since when, by the wall clock: what was published earlier is not asked for. 0: now. Said again of a pattern that
+    is subscribed to, the earlier time counts."""
 
 
 class Unsubscribe(Struct, frozen=True):
@@ -112,6 +126,39 @@ class Fetched(Struct, frozen=True):
 
     peer: Peer
     events: tuple[Event, ...]
+
+
+class Unkept(Struct, frozen=True):
+    """The store could not keep these events, which were delivered or relayed: the next copy of each is news to it."""
+
+    events: tuple[EventId, ...]
+
+
+class Logged(Struct, frozen=True):
+    """These events are in the log now."""
+
+    runs: tuple[Run, ...]
+    former: bool = False
+    "Whether a former life of this node kept them: all there is, told at the start."
+
+
+class Pruned(Struct, frozen=True):
+    """These were in the log and are no more, or were given up: they are not wanted back. Told at the start of those of
+    former lives, too."""
+
+    runs: tuple[Run, ...]
+
+
+class FromLog(Struct, frozen=True):
+    """The store's answer to `ReadLog`, in one piece or several: events of these runs, in their order."""
+
+    peer: Peer
+    number: int
+    events: tuple[Event, ...]
+    over: bool = True
+    "Whether that is all; otherwise there is more to come."
+    left: tuple[Run, ...] = ()
+    "What was not looked at, because all the rest was enough for one answer."
 
 
 class PeerDown(Struct, frozen=True):
@@ -138,6 +185,10 @@ Given: TypeAlias = (
     | Unsubscribe
     | Tune
     | Fetched
+    | Unkept
+    | Logged
+    | Pruned
+    | FromLog
     | PeerDown
     | Leave
 )
@@ -159,6 +210,15 @@ class SetTimer(Struct, frozen=True):
 
 class Deliver(Struct, frozen=True, gc=False):
     """An event our user subscribed to."""
+
+    event: Event
+    hops: int = 0
+    again: bool = False
+    "It was delivered before, and could not be kept: it is for the store, and for those who read that."
+
+
+class Relayed(Struct, frozen=True, gc=False):
+    """An event carried for others, given to nobody here: it is kept, so that its publisher can be told so."""
 
     event: Event
     hops: int = 0
@@ -187,6 +247,24 @@ class Fetch(Struct, frozen=True):
     events: tuple[EventId, ...]
 
 
+class ReadLog(Struct, frozen=True):
+    """A peer asks for events that are in the log: read them, and give them back as `FromLog`."""
+
+    peer: Peer
+    number: int
+    "Stands for the question."
+    runs: tuple[Run, ...]
+
+
+class GivenUp(Struct, frozen=True):
+    """Events our user subscribed to, and nobody has any more: they will not come. The log is to remember that, as if
+    they had been there and were pruned."""
+
+    run: Run
+    at_most: bool = False
+    "Whether only some of them may have been wanted: our user asked for those that match a filter."
+
+
 class Note(Struct, frozen=True):
     """Something worth a trace row; never needed for the protocol to work."""
 
@@ -197,7 +275,7 @@ class Note(Struct, frozen=True):
     detail: str | None = None
 
 
-Effect: TypeAlias = Send | SetTimer | Deliver | Missing | Fetch | Note
+Effect: TypeAlias = Send | SetTimer | Deliver | Relayed | Missing | Fetch | ReadLog | GivenUp | Note
 
 
 class Machine(Protocol):
@@ -208,6 +286,12 @@ class Machine(Protocol):
     def knows(self, event_id: EventId) -> bool: ...
 
     def knows_any(self, event_ids: Sequence[EventId]) -> bool: ...
+
+    def lacks(self, event_id: EventId) -> bool:
+        """Whether an event it knows could not be kept: then the next copy is wanted."""
+
+    def was_kept(self, event_id: EventId) -> bool:
+        """Whether it knows this event, had it delivered or relayed, and it could be kept, as far as it was told."""
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of what an event about to be published matches: its publisher tags it with them."""

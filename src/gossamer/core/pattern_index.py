@@ -51,11 +51,11 @@ class PatternIndex:
 
     def matches(self, topic: Topic, attributes: Mapping[str, Attribute]) -> bool:
         """Whether an event of this topic with these attributes matches any."""
-        above = self.hierarchy.ancestors(topic)
-        if topic in self.plain or not self.plain.keys().isdisjoint(above):
+        plain, filtered, above = self.plain, self.filtered, self.hierarchy.ancestors(topic)
+        if plain and (topic in plain or not plain.keys().isdisjoint(above)):
             return True
-        for each in (topic, *above) if self.filtered else ():
-            index = self.filtered.get(each)
+        for each in (topic, *above) if filtered else ():
+            index = filtered.get(each)
             if index is not None and index.matches_any(attributes):
                 return True
         return False

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 from msgspec import Struct
 
 from gossamer.core import shortcuts
-from gossamer.core.events import Event
+from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import SECOND_US, Note
 from gossamer.core.topics import Topic
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 Told = TypeVar("Told", Peer, Topic)
 PENDING_MAX = 1000
-"Publications that may wait for the node to find its place in a community; further ones are dropped."
+PENDING_BYTES = 64 << 20
+"Publications that may wait for the node to find its place in a community, and their payloads; others are dropped."
 PUBLISHED_MAX = 100
 """Topics that are kept up only because our user published there: communities this node is in, or has members of at
 hand. Beyond that, the one used longest ago is left. Topics it was told to publish on do not count."""
@@ -35,6 +36,7 @@ class Publications:
         self.node = node
         self.out = node.out
         self.pending: dict[EventId, Event] = {}
+        self.pending_bytes = 0
         self.by_topic: dict[Topic, dict[EventId, None]] = {}
         "The same ones."
         self.went_to: dict[EventId, dict[Peer | Topic, None]] = {}
@@ -77,6 +79,8 @@ class Publications:
         """Spreads an event, now or once the node has its place. One that went out before and was not taken is no use of
         its topic, which may have been left: it is offered from where this node is."""
         topic = event.topic
+        if self.node.lacks(event.id):
+            self.node.accept(Carried(event), via=self.node.me)
         if event.id in self.pending:
             self.went_to.pop(event.id, None)
             if self._spread(event):
@@ -86,7 +90,8 @@ class Publications:
             self._use(topic, join)
         elif topic not in self.used and not self.node.interest.takes_part(topic):
             self._keep_up(topic)  # whoever is found to hand it to is forgotten again sometime
-        if len(self.pending) >= PENDING_MAX and not self._has_place(topic):
+        full = len(self.pending) >= PENDING_MAX or self.pending_bytes >= PENDING_BYTES
+        if full and not self._has_place(topic):
             # Not published until it is taken: whoever wants it kept offers it again.
             self.out.note("drop", event=event.id, topic=topic, detail="too many publications wait to join")
             return
@@ -116,10 +121,12 @@ class Publications:
 
     def _keep(self, event: Event) -> None:
         self.pending[event.id] = event
+        self.pending_bytes += len(event.payload)
         self.by_topic.setdefault(event.topic, {})[event.id] = None
 
     def _forget(self, event: Event) -> None:
         del self.pending[event.id], self.by_topic[event.topic][event.id]
+        self.pending_bytes -= len(event.payload)
         if not self.by_topic[event.topic]:
             del self.by_topic[event.topic]
 
@@ -142,6 +149,7 @@ class Publications:
         for event in self.pending.values():
             self.out.note("drop", event=event.id, topic=event.topic, detail="the node left before it found its place")
         self.pending.clear()
+        self.pending_bytes = 0
         self.by_topic.clear()
         self.went_to.clear()
 

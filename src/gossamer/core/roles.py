@@ -126,6 +126,9 @@ class Recover(Protocol):
     def heard(self, carried: Carried, via: Peer, wanted: bool) -> None:
         """An event passed the door, or several: spread, recovered, or our own. Delivered, if wanted."""
 
+    def goes_back(self, on: bool) -> None:
+        """What passes the door until this is taken back was asked for: it may be older than what is known otherwise."""
+
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         """Signatures of the patterns such an event is to be tagged with."""
 

@@ -4,6 +4,7 @@
 so the two cannot disagree about what is being run.
 """
 
+from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct, field
@@ -57,7 +58,7 @@ class Publication(Struct, frozen=True):
     climb: float | None = None
 
 
-class Setting(Struct, frozen=True):
+class Setting(Struct, frozen=True, dict=True):
     communities: tuple[Community, ...]
     faults: Faults = field(default_factory=Faults)
     further: dict[Topic, tuple[Topic, ...]] = field(default_factory=dict)
@@ -66,7 +67,15 @@ class Setting(Struct, frozen=True):
     def processes(self) -> int:
         return sum(community.size for community in self.communities)
 
+    def community_of(self, peer: int) -> Community:
+        return next(each for each in self.communities if each.start <= peer < each.start + each.size)
+
     def hierarchy(self) -> Hierarchy:
+        """The same for all who ask: what one process found out about topics need not be found out by every other."""
+        return self._order
+
+    @cached_property
+    def _order(self) -> Hierarchy:
         return Hierarchy(self.further)
 
     def interested(self, home: int) -> list[bool]:

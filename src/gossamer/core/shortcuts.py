@@ -1,7 +1,7 @@
 """What makes many events cheap, and changes nothing that anybody could see: eras and packs.
 
 *An era* lasts as long as nothing but events happens. What was worked out from views, tables, parameters and interest
-holds until the next one begins, and need not be worked out again for every event.
+holds until the next one begins, and need not be worked out again for every event. `Stack.era` counts them.
 
 *A pack* is several events of one publisher that travel together. What is the same for all of them is done once; where
 they could differ, they go one by one.
@@ -19,24 +19,10 @@ from gossamer.core.messages import Carrier
 from gossamer.core.roles import Memory
 
 
-class Era:
-    """Counts them."""
-
-    def __init__(self) -> None:
-        self.number = 0
-
-    def ends(self) -> None:
-        """Something but an event happened."""
-        self.number += 1
-
-
-def hand_in(message: Carrier, peer: Peer, handler: Callable[[Peer, Any], None]) -> None:
-    """Gives a message that carries events to whoever hears it, one by one unless it takes packs."""
-    if message.carried.more and not message.packs:
-        for one in message.carried.each():
-            handler(peer, replace(message, carried=one))
-    else:
-        handler(peer, message)
+def one_by_one(message: Carrier, peer: Peer, handler: Callable[[Peer, Any], None]) -> None:
+    """Gives the events of a pack to one who takes no packs."""
+    for one in message.carried.each():
+        handler(peer, replace(message, carried=one))
 
 
 def alike(interest: Interest, seen: Memory, events: Sequence[Event]) -> bool:

@@ -32,6 +32,7 @@ class Stack:
     """A node. See `core/machine.py` for the contract it keeps."""
 
     layers: Sequence[Layer]
+    hearers: dict[type[Struct], Handler]
     members: Members | None
     contacts: Contacts | None
     links: Links | None
@@ -48,11 +49,11 @@ class Stack:
         self.hierarchy = hierarchy
         self.interest = interest or Interest(hierarchy)
         self.out = Outbox()
-        self.era = shortcuts.Era()
+        self.era = 0
+        "Goes up whenever something but an event happened (see `core/shortcuts.py`)."
         self.door = Door(self, seen)
         self.publications = Publications(self)
         self.owners: dict[Peer, int] = {}
-        self.hearers: dict[type[Struct], Handler] = {}
         self._reasons: dict[int, int] = {}
 
     # -- composition --------------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ class Stack:
                     raise TypeError(f"{heard.__name__} is heard by two layers: give each its own messages")
                 self.hearers[heard] = handler
         for role in (members, contacts, links, spread, outside, recover):
-            if isinstance(role, Layer) and not any(role is layer for layer in self.layers):
+            if isinstance(role, Layer) and role not in self.layers:
                 raise TypeError(f"{type(role).__name__} has a role, and is none of the layers: name it among them")
         self.members, self.contacts, self.links = members, contacts, links
         self.spread, self.outside, self.recover = spread, outside, recover
@@ -94,6 +95,12 @@ class Stack:
 
     def knows_any(self, event_ids: Sequence[EventId]) -> bool:
         return self.door.seen.has_any(event_ids)
+
+    def lacks(self, event_id: EventId) -> bool:
+        return event_id in self.door.unkept
+
+    def was_kept(self, event_id: EventId) -> bool:
+        return event_id in self.door.seen and not self.door.only_passed(event_id) and not self.lacks(event_id)
 
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         return () if self.recover is None else self.recover.patterns(topic, attributes)
@@ -131,7 +138,7 @@ class Stack:
 
     def is_ready(self, topic: Topic) -> None:
         """This node has found its place, or members to hand events to: what waited for that goes out."""
-        self.era.ends()
+        self.era += 1
         self.publications.go_on(topic)
 
     def ready_for_all(self) -> None:
@@ -151,9 +158,12 @@ class Stack:
         elif kind is machine.Known:
             for layer in self.layers:
                 layer.repeated(given.peer, given.events)  # type: ignore[union-attr,arg-type]
+        elif kind is machine.Logged:  # neither does what becomes of them
+            for layer in self.layers:
+                layer.logged(given.runs, given.former)  # type: ignore[union-attr]
         else:
             self._told(given)
-            self.era.ends()
+            self.era += 1
         return self.out.take()
 
     def _heard(self, peer: Peer, message: Any) -> None:
@@ -161,20 +171,25 @@ class Stack:
         if hearer is None:
             self.out.note("reject", peer=peer, detail="unknown message")
         elif isinstance(message, Carrier):  # events change no view or table
-            shortcuts.hand_in(message, peer, hearer)
+            if message.carried.more and not message.packs:
+                shortcuts.one_by_one(message, peer, hearer)
+            else:
+                hearer(peer, message)
         else:
             hearer(peer, message)
-            self.era.ends()
+            self.era += 1
 
     def _told(self, given: Given) -> None:
         match given:
             case machine.Fired(timer):
                 self.hearers[type(timer)](timer)
-            case machine.Subscribe(topic, where):
+            case machine.Subscribe(topic, where, since_us):
                 if self.refusal([topic]) is not None:
                     self.out.note("reject", topic=topic, detail="too many topics")
                     return
-                self._change(self.interest.subscribe(Pattern(topic, where)))
+                pattern = Pattern(topic, where)
+                self.tell(lambda layer: layer.reads(pattern, since_us or self.now_us))
+                self._change(self.interest.subscribe(pattern))
                 self.out.note("subscribe", topic=topic, detail=where or None)
             case machine.Unsubscribe(topic, where):
                 self._change(self.interest.unsubscribe(Pattern(topic, where)))
@@ -196,8 +211,15 @@ class Stack:
                 self.tell(lambda layer: layer.tuned(topic, params))
             case machine.Introduced(peer, owner):
                 remember_owner(self.owners, peer, owner)
+                self.tell(lambda layer: layer.introduced(peer))
             case machine.Fetched(peer, events):
                 self.tell(lambda layer: layer.fetched(peer, events))
+            case machine.Unkept(unkept):
+                self.door.forget(unkept)
+            case machine.Pruned(runs):
+                self.tell(lambda layer: layer.pruned(runs))
+            case machine.FromLog():
+                self.tell(lambda layer: layer.from_log(given))
             case machine.PeerDown(peer):
                 self.tell(lambda layer: layer.peer_down(peer))
             case machine.Leave():
@@ -218,7 +240,7 @@ class Stack:
     def _change(self, change: Change) -> None:
         if change is NO_CHANGE:
             return
-        self.era.ends()
+        self.era += 1
         for topic in change.joined:
             self.tell(lambda layer, topic=topic: layer.joined(topic))  # type: ignore[misc]
         for topic in change.left:
@@ -227,14 +249,21 @@ class Stack:
 
     def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
         """Why this node cannot take part in these topics too, once its user reads those no more; None: it can."""
-        fresh = [topic for topic in topics if not self.interest.takes_part(topic)]
-        left = [topic for topic in gone if topic in self.interest.subscribed and topic not in self.interest.publishing]
-        return next((why for layer in self.layers if fresh and (why := layer.refuses(fresh, left)) is not None), None)
+        interest = self.interest
+        fresh = [topic for topic in topics if not interest.takes_part(topic)]
+        left = [topic for topic in gone if topic in interest.subscribed and topic not in interest.publishing]
+        for layer in self.layers if fresh else ():
+            why = layer.refuses(fresh, left)
+            if why is not None:
+                return why
+        return None
 
 
 def parts_of(layer: Layer) -> list[Layer]:
     """A layer, after those it is made of."""
-    return [*(part for inner in layer.within for part in parts_of(inner)), layer]
+    parts = [part for inner in layer.within for part in parts_of(inner)]
+    parts.append(layer)
+    return parts
 
 
 def remember_owner(owners: dict[Peer, int], peer: Peer, owner: int) -> None:

@@ -2,10 +2,11 @@
 
 `.soccer.italy` is included in `.soccer`, which is included in the root `.`. A hierarchy may add
 further super-topics to a name, so inclusion is a directed acyclic graph, not only a tree.
-Topics are plain text everywhere (machines, wire, files): `topic()` checks our users' names and says what is wrong
-with them, the type's pattern checks our peers' names as they are decoded.
+Topics are plain text everywhere (machines, wire, files). One rule holds for all: `topic()` checks our users' names and
+says what is wrong with them, the type's pattern checks our peers' names as they are decoded.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from typing import Annotated, TypeAlias, TypeVar
@@ -13,15 +14,24 @@ from typing import Annotated, TypeAlias, TypeVar
 from msgspec import Meta
 
 from gossamer.core.errors import Misuse
+from gossamer.core.letters import SPACES, UNSEEN
 
-NAME_BYTES_MAX = 255
-SEGMENT_BYTES_MAX = 64
+NAME_MAX = 255
+SEGMENT_MAX = 64
+"Letters."
 ANSWERS_MAX = 10_000
 "Topics about which answers are remembered; peers may make up new ones without end."
 
-Topic: TypeAlias = Annotated[str, Meta(pattern=r"\A(\.|(\.[^.\s\x00-\x1f\x7f]{1,64})+)\Z", max_length=NAME_BYTES_MAX)]
+SEGMENT = rf"\.[^.{SPACES}{UNSEEN}]{{1,{SEGMENT_MAX}}}"
+PLAIN = rf"\.[!-\-/-~]{{1,{SEGMENT_MAX}}}"
+"A segment in ASCII: most are, and every event's topic is looked at."
+Topic: TypeAlias = Annotated[str, Meta(pattern=rf"\A(?:(?:{PLAIN})+|\.|(?:{SEGMENT})+)\Z", max_length=NAME_MAX)]
+_no_letter = re.compile(f"[{SPACES}{UNSEEN}]")
 
 ROOT: Topic = "."
+
+WILDCARDS = ("*", "**", "#", "+", ">")
+"What other systems write for any name, or any number of names."
 
 Answer = TypeVar("Answer")
 
@@ -42,24 +52,32 @@ def topic(name: str) -> Topic:
         return name
     if not name.startswith("."):
         raise Misuse(f"topic {name!r} must start with a dot, like '.{name.strip('. ') or 'soccer'}'")
-    if _bytes(name) > NAME_BYTES_MAX:
-        raise Misuse(f"topic {name[:20]!r}… is longer than {NAME_BYTES_MAX} bytes: shorten it")
+    if len(name) > NAME_MAX:
+        raise Misuse(f"topic {name[:20]!r}… is longer than {NAME_MAX} letters: shorten it")
     for segment in name[1:].split("."):
         _check_segment(name, segment)
+    return name
+
+
+def no_wildcard(name: Topic) -> Topic:
+    """The name, unless somebody who comes from other systems means many topics by it: a topic includes those below."""
+    for at, segment in enumerate(segments := name[1:].split(".")):
+        if segment in WILDCARDS:
+            wide = "." + ".".join(segments[:at])
+            raise Misuse(
+                f"{name!r} has no wildcards: {wide!r} means all topics below it already, so write {wide!r}"
+                + (" with a filter on attributes" if at + 1 < len(segments) else "")
+            )
     return name
 
 
 def _check_segment(name: str, segment: str) -> None:
     if not segment:
         raise Misuse(f"topic {name!r} has an empty segment: write one name between two dots")
-    if any(letter.isspace() or not letter.isprintable() for letter in segment):
+    if _no_letter.search(segment):
         raise Misuse(f"topic {name!r} has a space or unprintable character in {segment!r}: use letters, digits, - or _")
-    if _bytes(segment) > SEGMENT_BYTES_MAX:
-        raise Misuse(f"topic {name[:20]!r}… has a segment longer than {SEGMENT_BYTES_MAX} bytes: shorten it")
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode(errors="replace"))  # half a surrogate pair is found to be unprintable, not to be an error
+    if len(segment) > SEGMENT_MAX:
+        raise Misuse(f"topic {name[:20]!r}… has a segment longer than {SEGMENT_MAX} letters: shorten it")
 
 
 def named_super(name: Topic) -> Topic | None:

@@ -9,34 +9,42 @@ async with gossamer.Node(config) as node:
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
+from weakref import WeakSet
 
 from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.machine import StopPublishing
-from gossamer.live.arguments import publication, subscription
-from gossamer.live.clock import Clock
-from gossamer.live.config import Config, load
-from gossamer.live.config_tables import about
-from gossamer.live.inbox import Inbox
-from gossamer.live.metrics import Metrics
-from gossamer.live.serving import Serving
+from gossamer.live.clients.arguments import publication, subscription
+from gossamer.live.clients.sessions import ClientSessions, grant_ended
+from gossamer.live.config.config import Config, load
+from gossamer.live.config.tables import about, within_memory
+from gossamer.live.keys.trust import Act, OpenTrust, Trust
+from gossamer.live.links.transports import Transport
+from gossamer.live.links.transports.tcp import Tcp
+from gossamer.live.publishing.parcel import HandedOver
+from gossamer.live.reading.bookmarks import Bookmark, bookmark_of
+from gossamer.live.reading.durable_inbox import DurableInbox
+from gossamer.live.reading.durables import Durables, Opening
+from gossamer.live.reading.inbox import Inbox
+from gossamer.live.reading.listing import SubscriptionInfo
+from gossamer.live.running.clock import Clock
+from gossamer.live.running.station import Station
 from gossamer.live.spool import Spool
-from gossamer.live.station import Station
-from gossamer.live.transports import Transport
-from gossamer.live.transports.tcp import Tcp
-from gossamer.live.trust import Act, OpenTrust, Trust
+from gossamer.live.watching.gauges import look_up
+from gossamer.live.watching.metrics import Metrics
 from gossamer.protocols.assemble import BY_CONTENT
 
 log = logging.getLogger("gossamer.node")
 
-MEMORY_BYTES = 64 << 20
-"Delivered events kept where the spool has no folder: that is memory."
+GRANTS_S = 10.0
+"How often it is looked whether readers may still read."
 
 NO_SPOOL = 'set spool.durability to "process" or "disk"'
 
@@ -50,13 +58,14 @@ class Node:
     `Node(name="a", bind="127.0.0.1:0")`. Without keys a node stays on this machine."""
 
     station: Station
+    clients: ClientSessions
     trust: Trust
 
     def __init__(
         self,
         config: Config | str | Path | None = None,
         *,
-        transport: Callable[[Trust], Transport] = Tcp,
+        transport: Callable[[Trust, float], Transport] = Tcp,
         **settings: Any,
     ) -> None:
         if isinstance(config, Config) and settings:
@@ -64,6 +73,7 @@ class Node:
         self.config = config if isinstance(config, Config) else load(config, overrides=settings)
         self.metrics = Metrics()
         self.state: State = "new"
+        self._durable_readers: WeakSet[DurableInbox] = WeakSet()
         self.address = ""
         "Where it is bound, once it has started."
         self._transport = transport
@@ -90,16 +100,19 @@ class Node:
             self.trust = load_trust(self.config)
             clock = Clock()
             self._spool = await open_spool(self.config, clock)
-            self.station = Station(self.config, self.trust, self._spool, clock, self.metrics, self._transport)
+            clock.jumps += self._spool is not None and self._spool.jumped
+            self.clients = ClientSessions(self, self.config.limits.clients_max)
+            self.station = Station(
+                self.config, self.trust, self._spool, clock, self.metrics, self._transport, self.clients
+            )
             self._check_wishes()
-            serving = Serving(self, self.config.limits.clients_max)
-            self.station.office.clients, self.station.hearing.unread = serving, serving.unread
             self.address = await self.station.listen()
             await self.station.begin()
         except BaseException:
             await self.close()
             raise
         self.state = "up"
+        self._look_at_grants()
         log.info("%s is up at %s", self.trust.name, self.address)
 
     async def close(self) -> None:
@@ -151,9 +164,13 @@ class Node:
         self._check_up("stop publishing")
         self.station.driver.feed(StopPublishing(topics.topic(topic)))
 
-    async def handed_over(self, patience_s: float = 10.0) -> bool:
-        """Whether everything published so far reached 3 members (all, if there are fewer) within this time."""
-        return await self.station.publishing.handed_over(patience_s)
+    async def handed_over(self, patience_s: float = 10.0, events: Sequence[EventId] | None = None) -> HandedOver:
+        """Waits until 3 members (`spool.copies`; all that have a disk, if fewer) have everything published so far, or
+        these events, on disk; where nobody has a disk, in memory. Members that only publish do not count.
+
+        The answer is true if so, and says how many copies there are at least and how many events still wait. Nobody
+        there to take an event: it waits all that time, and the event stays in the outbox."""
+        return await self.station.publishing.handed_over(patience_s, events)
 
     # -- subscribing --------------------------------------------------------------------------------------------
 
@@ -166,28 +183,94 @@ class Node:
         from_start: bool = False,
         ordered: bool = False,
         recover: bool = True,
-    ) -> Inbox:
+        bookmark: Bookmark | str | None = None,
+    ) -> Inbox | DurableInbox:
         """Events of a topic and all its subtopics: use it with `async with`, then `async for`.
 
         Items are `Delivery` (an event) or `Gap` (events lost to this reader, or missing until they are found; they are
         looked for unless every reader of the topic says `recover=False`). They come in no particular order, or per
         publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
         `'symbol in ("IBM", "SAP") and price > 100'`: other events are passed over. `from_start` also gives what the
-        spool still has. A `name` makes the subscription remember, across restarts, what was acknowledged with
-        `await inbox.ack(item)`."""
+        spool still has.
+
+        A `name` makes the subscription durable: it is on disk when `async with` is entered, and gets everything from
+        then on, also what comes while nobody reads it, until it is deleted. `await inbox.ack(item)` returns when that
+        is on disk; what was not acknowledged comes again, marked `redelivered`. Several that open one name share it:
+        each event goes to one of them. A `bookmark` of the same subscription at another node says what it has had."""
+        return self.subscribe_for(
+            self.trust.name if self.state == "up" else "",
+            topic,
+            where=where,
+            name=name,
+            from_start=from_start,
+            ordered=ordered,
+            recover=recover,
+            bookmark=bookmark,
+        )
+
+    def subscribe_for(
+        self,
+        owner: str,
+        topic: str,
+        *,
+        where: str,
+        name: str,
+        from_start: bool,
+        ordered: bool,
+        recover: bool,
+        bookmark: Bookmark | str | None,
+    ) -> Inbox | DurableInbox:
+        """The same for a client: a durable subscription belongs to whoever opened it, and is unknown to others."""
         self._check_up("subscribe")
         wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
+        mark = bookmark_of(bookmark)
+        if mark is not None and not name:
+            raise Misuse("a bookmark says how far a named subscription came: subscribe with name=…")
         self.check_granted("subscribe", wide)
-        if name and self._spool is None:
-            raise Misuse(f"a named subscription needs a spool: {NO_SPOOL}")
         if ordered and filter is not None and self.station.readers.subscriptions.inside and not self._recovers(wide):
             raise Misuse(
                 f"where filters run inside the network, order needs the counts of recovery: set a method for {wide}"
             )
-        return self.station.readers.open(wide, filter, name, from_start, ordered, recover)
+        if not name:
+            return self.station.readers.open(wide, filter, from_start, ordered, recover)
+        durables = self._durables()
+        wish = Opening(owner, name, wide, filter, from_start, ordered, recover, mark)
+        inbox = DurableInbox(wide, name, lambda: durables.open(wish))
+        self._durable_readers.add(inbox)
+        return inbox
+
+    def _durables(self) -> Durables:
+        if (durables := self.station.readers.durables) is None:
+            raise Misuse(f"a named subscription needs a spool: {NO_SPOOL}")
+        return durables
+
+    async def subscriptions(self) -> list[SubscriptionInfo]:
+        """The durable subscriptions this node keeps, whoever they belong to."""
+        self._check_up("list subscriptions")
+        return [] if self.station.readers.durables is None else self.station.readers.durables.listed()
+
+    async def delete_subscription(self, name: str, *, owner: str | None = None) -> None:
+        """Forgets a durable subscription of this node, or, with an owner, of one of its clients."""
+        self._check_up("delete subscriptions")
+        if not await self._durables().delete(self.trust.name if owner is None else owner, name):
+            raise Misuse(f"there is no subscription {name!r} of {owner or self.trust.name}")
 
     def _recovers(self, topic: topics.Topic) -> bool:
         return self.config.recovery_of(topic).method != "none"
+
+    def _look_at_grants(self) -> None:
+        """Now and then: a reader does not outlive the grant it was opened under."""
+        if self.state == "up":
+            asyncio.get_running_loop().call_later(GRANTS_S, self._look_at_grants)
+            self.end_ungranted(time.time())
+
+    def end_ungranted(self, now_s: float) -> None:
+        """Ends readers, of this process and of clients, who may not read their topic any more: each gets one error."""
+        readers: list[Inbox | DurableInbox] = [*self.station.readers.inboxes, *self._durable_readers]
+        for inbox in readers:
+            if not self.trust.may(self.station.me, "subscribe", inbox.topic, now_s):
+                inbox.fail(grant_ended(self.trust.name, inbox.topic), at_once=True)
+        self.clients.end_ungranted(now_s)
 
     async def joined(self, topic: str, patience_s: float = 10.0) -> bool:
         """Waits until this node has found its place among the topic's members; False: not within this time."""
@@ -198,6 +281,12 @@ class Node:
                 return False
             await asyncio.sleep(0.02)
         return True
+
+    def page(self) -> bytes:
+        """Its numbers, as /metrics shows them."""
+        if hasattr(self, "station"):
+            look_up(self.station)
+        return self.metrics.page()
 
     # -- checks -------------------------------------------------------------------------------------------------
 
@@ -221,7 +310,7 @@ class Node:
         community = self.config.community
         if self.config.spread in BY_CONTENT and not self.station.hierarchy.includes(community, topic):
             raise Misuse(f"{topic} does not lie below {community}, the community of these nodes: nobody hears of it")
-        if not self.station.hearing.may(self.station.me, act, topic):
+        if not self.station.permissions.may(self.station.me, act, topic):
             raise Misuse(
                 f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "
                 f"`gossamer keys grant NETWORK --node {self.trust.name} --{act} {topic}` makes one that does"
@@ -246,11 +335,11 @@ async def open_spool(config: Config, clock: Clock) -> Spool | None:
     spool = config.spool
     if spool.durability == "off":
         return None
-    keep_bytes = spool.keep_bytes if spool.folder is not None else min(spool.keep_bytes, MEMORY_BYTES)
     return await Spool.open(
         spool.folder,
         durability=spool.durability,
         keep_s=spool.keep_s,
-        keep_bytes=keep_bytes,
+        keep_bytes=within_memory(spool, spool.keep_bytes),
+        durable_bytes=within_memory(spool, spool.durable_bytes),
         now_us=clock.now_us,  # a clock that is set while the node runs must not make events old
     )

@@ -177,24 +177,28 @@ class Cache(Generic[P]):
         return touched
 
     def _open(self) -> None:
+        if not self.fresh:
+            return
         for parcel in self.fresh:
             self.indexed[parcel] = None
             for event_id, tags in parcel.entries():
                 self.kept[event_id] = parcel
-                for tag in tags:
-                    self._enter(event_id, tag)
+                self._enter(event_id, tags)
         self.fresh.clear()
         self._has_room()
 
-    def _enter(self, event_id: EventId, tag: Tag) -> None:
-        self.touched[tag.pattern] = None
-        same, place = self.places.get(tag.pattern), place_of(event_id, tag)
-        if same is None:
-            same = self.places[tag.pattern] = {}
-            self.bytes += PATTERN_BYTES
-        if same.pop(place, None) is None:  # what is known by it came before
-            self.bytes += PLACE_BYTES
-        same[place] = event_id
+    def _enter(self, event_id: EventId, tags: Tags) -> None:
+        publisher, incarnation = event_id.publisher, event_id.incarnation
+        for tag in tags:
+            pattern, place = tag.pattern, (publisher, incarnation, tag.sequence)
+            self.touched[pattern] = None
+            same = self.places.get(pattern)
+            if same is None:
+                same = self.places[pattern] = {}
+                self.bytes += PATTERN_BYTES
+            if same.pop(place, None) is None:  # what is known by it came before
+                self.bytes += PLACE_BYTES
+            same[place] = event_id
 
     def _take_out(self, parcel: P) -> None:
         """Its events are not found by their tags any more."""
@@ -203,7 +207,8 @@ class Cache(Generic[P]):
             if self.kept.get(event_id) is not parcel:
                 continue
             for tag in tags:
-                same, place = self.places.get(tag.pattern, {}), place_of(event_id, tag)
+                same = self.places.get(tag.pattern, {})
+                place = (event_id.publisher, event_id.incarnation, tag.sequence)
                 if same.get(place) == event_id:  # a publisher that lies may give one place to two events
                     del same[place]
                     self.bytes -= PLACE_BYTES
@@ -211,7 +216,3 @@ class Cache(Generic[P]):
                         del self.places[tag.pattern]
                         self.touched.pop(tag.pattern, None)
                         self.bytes -= PATTERN_BYTES
-
-
-def place_of(event_id: EventId, tag: Tag) -> Place:
-    return event_id.publisher, event_id.incarnation, tag.sequence

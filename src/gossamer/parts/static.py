@@ -15,7 +15,7 @@ class Static:
         self.me = node.me
         self.communities = communities
         self.view = view
-        self.view_key = node.key(VIEW, 0)
+        self.view_key = 0 if view is None else node.key(VIEW, 0)
 
     def size(self, topic: Topic) -> int:
         return len(self.communities.get(topic, ()))

@@ -65,7 +65,7 @@ OWN = (
         kernel="gossamer.protocols.camcast.kernel",
         theory="gossamer.protocols.camcast.theory",
         presets=("camcast", "damulticast", "live"),
-        stands_on=("search", "scamp", "recovery"),
+        stands_on=("search", "scamp", "recovery", "catchup"),
         climbs=True,
     ),
     Protocol(
@@ -89,7 +89,7 @@ OWN = (
         role="spread",
         says="content-based subscription forwarding on a tree that makes itself; filters run inside the network",
         package="gossamer.protocols.dispatch",
-        stands_on=("search", "scamp", "recovery"),
+        stands_on=("search", "scamp", "recovery", "catchup"),
         per_topic=False,
     ),
     Protocol(
@@ -97,7 +97,7 @@ OWN = (
         role="spread",
         says="gossip level by level through a hierarchy of delegates; content filters in very large groups",
         package="gossamer.protocols.hpmcast",
-        stands_on=("recovery",),
+        stands_on=("recovery", "catchup"),
         presets=("paper", "live", "pmcast", "rfpbcast"),
         per_topic=False,
     ),
@@ -112,7 +112,7 @@ OWN = (
         role="overlay",
         says="few links for many topics: those interested in each topic are connected among themselves",
         package="gossamer.protocols.spidercast",
-        stands_on=("interests", "flood", "recovery"),
+        stands_on=("interests", "flood", "recovery", "catchup"),
         presets=("paper", "live"),
         per_topic=False,
     ),
@@ -135,6 +135,13 @@ OWN = (
         says="lost events are noticed by gaps in their counts and found again by gossip, over any spread",
         package="gossamer.protocols.recovery",
         presets=("paper", "live"),
+    ),
+    Protocol(
+        name="catchup",
+        role="recover",
+        says="who was away compares its log with others', and is brought what it lacks, over any spread",
+        package="gossamer.protocols.catchup",
+        per_topic=False,
     ),
 )
 

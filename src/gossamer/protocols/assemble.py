@@ -11,6 +11,7 @@ from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.dispatch.node import dispatch_node
 from gossamer.protocols.dispatch.params import Params as DispatchParams
 from gossamer.protocols.flood.params import Params as FloodParams
@@ -73,18 +74,20 @@ class Design(Struct, frozen=True, kw_only=True):
         search: SearchParams,
         spell: Callable[[Topic], str],
         recovery: Callable[[Topic], RecoveryParams],
+        catchup: CatchUpParams | None = None,
     ) -> Stack:
         """A node that finds its place itself."""
         match self.spread:
             case "camcast":
-                return camcast_node(me, seed, hierarchy, camcast, scamp, search, spell, recovery)
+                return camcast_node(me, seed, hierarchy, camcast, scamp, search, spell, recovery, catchup)
             case "dispatch":
                 params = self.dispatch
-                return dispatch_node(me, seed, self.community, hierarchy, params, scamp, search, spell, recovery)
+                found = (recovery, catchup)
+                return dispatch_node(me, seed, self.community, hierarchy, params, scamp, search, spell, *found)
             case "spidercast":
                 overlay = (self.spidercast, self.interests, self.flood)
-                return spidercast_node(me, seed, hierarchy, *overlay, spell, recovery)
+                return spidercast_node(me, seed, hierarchy, *overlay, spell, recovery, catchup)
             case "hpmcast":
                 place = (self.address, self.branching)
                 kept = (self.hpmcast, self.upkeep)
-                return hpmcast_node(me, seed, *place, hierarchy, *kept, recovery, self.community)
+                return hpmcast_node(me, seed, *place, hierarchy, *kept, recovery, self.community, catchup)

@@ -88,6 +88,7 @@ class Lockstep:
         self.wants = [setting.wants(seed, who, place) for who, place in enumerate(places)]
         self.down = [who != self.publisher and setting.is_down(seed, who) for who in everybody]
         self.matching = MatchCount()
+        self.topics = Topics({})
         self.hierarchy = FixedHierarchy(addresses, setting.params.delegates, self._line)
         self.nodes = {who: self._node(who) for who in everybody if not self.down[who]}
         self.top = [self._top(who) for who in everybody]
@@ -102,7 +103,7 @@ class Lockstep:
         return CountedLine(peers, any(self.wants[who] for who in members), self.matching)
 
     def _node(self, me: Peer) -> Stack:
-        node = Stack(me, self.seed, Topics({}), Seen())
+        node = Stack(me, self.seed, self.topics, Seen())
         layer = Counted(node, StaticViews(self.hierarchy, me), self.setting.params, self.matching)
         node.use(layer, members=None, contacts=None, links=None, spread=layer, outside=None, recover=None)
         if self.wants[me]:

@@ -143,6 +143,7 @@ class Fresh:
             head.search,
             spell=lambda topic: self.spelled.get(topic, f"?{topic}"),  # never asked then: it will not go unnoticed
             recovery=lambda topic: self.settings.recovery_of(topic),
+            catchup=head.catchup,
         )
         self.givens = Givens(self.machine)
 

@@ -20,6 +20,7 @@ from gossamer.parts.tagging import Tagger
 from gossamer.sim.camcast_checks import Climbing
 from gossamer.sim.checkers import Promises
 from gossamer.sim.chronicle import Chronicle, Fate
+from gossamer.sim.logs import Logs
 from gossamer.sim.network import Independent, Latency, Loss, Network
 from gossamer.sim.timers import Timers
 from gossamer.sim.unreachable import Unreachable
@@ -34,7 +35,8 @@ NEAR = Latency(median_us=20_000, shape="lognormal", spread=0.3)
 class Town:
     """`make` builds a process's machine, also when it comes back; `messages` are what such machines say to each other
     (None: nothing goes through bytes). `told_of_failures`: processes hear `PeerDown` as live ones do. A `network` of
-    one's own has its own latency and losses."""
+    one's own has its own latency and losses. `logged`: processes have a log, as live ones do, and are told what is in
+    it; an incarnation is then the time a life began, as it is there."""
 
     def __init__(
         self,
@@ -47,6 +49,7 @@ class Town:
         duplicated: float = 0.0,
         told_of_failures: bool = True,
         network: Network | None = None,
+        logged: bool = False,
     ) -> None:
         self.seed = seed
         self.network = network or Network(seed, latency, losses(loss), duplicated)
@@ -61,6 +64,13 @@ class Town:
         if self.unreachable is not None:
             self.world.watch(self.unreachable)
         self.world.watch(self.chronicle, self.timers, Promises(self.world), Climbing(self.world, self.timers))
+        self.logs = Logs(self.world) if logged else None
+        if self.logs is not None:
+            self.world.watch(self.logs)
+        self.since_us: dict[tuple[Peer, Pattern], int] = {}
+        "When each subscribed to what; one that comes back with a memory did so long ago."
+        self.born_us: dict[Peer, int] = {}
+        self.ordinals: dict[tuple[Peer, Topic], int] = {}
 
     # -- who is there -------------------------------------------------------------------------------------------
 
@@ -106,16 +116,32 @@ class Town:
             return
         met = self.unreachable.known(peer) if self.unreachable else []
         had = [event_id for event_id, fate in self.chronicle.fates.items() if peer in fate.got]
-        self._start(peer, dict.fromkeys([*chosen, *met]), had)
+        self._start(peer, dict.fromkeys([*chosen, *met]), had, remembers=True)
 
-    def _start(self, peer: Peer, contacts: Iterable[Peer], memory: Iterable[EventId]) -> None:
+    def _start(self, peer: Peer, contacts: Iterable[Peer], memory: Iterable[EventId], remembers: bool = False) -> None:
         self.world.start(peer, contacts, memory)
         self.taggers.pop(peer, None)
         self.sequences.pop(peer, None)
+        self.born_us[peer] = self.world.now_us + 1
+        self.ordinals = {key: count for key, count in self.ordinals.items() if key[0] != peer}
         if peer not in self.interests:
             self.interests[peer] = Interest(self.node(peer).hierarchy)
+        self._remember(peer, remembers)
         for pattern in self.interests[peer].patterns:
-            self.world.give(peer, Subscribe(pattern.topic, pattern.where))
+            self._subscribe(peer, pattern)
+
+    def _remember(self, peer: Peer, remembers: bool) -> None:
+        """What a former life left behind, or that it left nothing."""
+        if not remembers:
+            self.since_us = {key: since_us for key, since_us in self.since_us.items() if key[0] != peer}
+        if self.logs is not None:
+            if not remembers:
+                self.logs.of.pop(peer, None)
+            self.logs.remember(peer)
+
+    def _subscribe(self, peer: Peer, pattern: Pattern) -> None:
+        since_us = self.since_us.setdefault((peer, pattern), max(1, self.world.now_us))
+        self.world.give(peer, Subscribe(pattern.topic, pattern.where, 0 if self.logs is None else since_us))
 
     def some_up(self, peer: Peer, count: int) -> list[Peer]:
         """Others that are up, drawn for this process and moment."""
@@ -138,12 +164,13 @@ class Town:
     def subscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
         interest = self.interests[peer]
         interest.subscribe(Pattern(topic, where))
-        self.world.give(peer, Subscribe(topic, where))
+        self._subscribe(peer, Pattern(topic, where))
 
     def unsubscribe(self, peer: Peer, topic: Topic, where: str = "") -> None:
         interest = self.interests[peer]
         interest.unsubscribe(Pattern(topic, where))
         self.chronicle.excuse(peer)
+        self.since_us.pop((peer, Pattern(topic, where)), None)
         self.world.give(peer, Unsubscribe(topic, where))
 
     # -- events -------------------------------------------------------------------------------------------------
@@ -163,14 +190,22 @@ class Town:
         self.sequences[peer] = event_id.sequence
         now_us = self.world.now_us
         tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, about), now_us)
-        event = Event(event_id, topic, payload, about, climb, published_us=now_us, tags=tags)
+        event = Event(event_id, topic, payload, about, climb, now_us, self._ordinal(peer, topic), tags)
         self.chronicle.publish(event, [each for each in self.world.up if self.reads(each, event)])
         self.world.give(peer, Publish(event, join))
         return event_id
 
     def next_id(self, peer: Peer) -> EventId:
         """What the next event of a process will be called."""
-        return EventId(peer, self.world.lives[peer], self.sequences.get(peer, 0) + 1)
+        incarnation = self.world.lives[peer] if self.logs is None else self.born_us[peer]
+        return EventId(peer, incarnation, self.sequences.get(peer, 0) + 1)
+
+    def _ordinal(self, peer: Peer, topic: Topic) -> int:
+        """Counts what a process publishes on a topic, where there are logs."""
+        if self.logs is None:
+            return 0
+        self.ordinals[peer, topic] = self.ordinals.get((peer, topic), 0) + 1
+        return self.ordinals[peer, topic]
 
     def stop_publishing(self, peer: Peer, topic: Topic) -> None:
         self.world.give(peer, StopPublishing(topic))

@@ -19,7 +19,7 @@ BACKOFF_S = 0.15
 BLOCK_S = 0.5
 BLOCK_MAX_S = 30.0
 DIAL_S = 5.0
-"As in `live/calls.py` and `live/switchboard.py`; a test compares them."
+"As in `live/links/calls.py` and `live/links/switchboard.py`; a test compares them."
 
 
 class Unreachable(Watcher):

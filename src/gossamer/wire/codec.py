@@ -16,6 +16,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Carried
 from gossamer.core.machine import Message
 from gossamer.core.messages import Carrier
+from gossamer.wire.wording import wording
 
 
 class Codec:
@@ -36,7 +37,7 @@ class Codec:
         try:
             return self._decoder.decode(data)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-            raise PeerFault(f"not a message: {wrong}") from wrong
+            raise PeerFault(f"not a message: {wording(wrong)}") from wrong
 
     def said(self, carrier: Message) -> bytes:
         """What a message says beside the event it carries; nothing, if it has no other fields."""
@@ -55,7 +56,7 @@ class Codec:
         try:
             told = beside.decoder.decode(said)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-            raise PeerFault(f"not what {kind.__name__} says beside an event: {wrong}") from wrong
+            raise PeerFault(f"not what {kind.__name__} says beside an event: {wording(wrong)}") from wrong
         return kind(carried=carried, **{name: getattr(told, name) for name in beside.names})
 
     def knows(self, data: bytes | Raw) -> bool:

@@ -16,6 +16,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Hops
 from gossamer.core.ids import EventId, Peer
 from gossamer.wire.proof import HASH_BYTES
+from gossamer.wire.wording import wording
 
 VERSION = 1
 OLDEST = 1
@@ -177,7 +178,7 @@ def _read(decoder: "msgspec.msgpack.Decoder[T]", body: Bytes) -> T:
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as wrong:
-        raise PeerFault(f"not a frame: {wrong}") from wrong
+        raise PeerFault(f"not a frame: {wording(wrong)}") from wrong
 
 
 def agree(ours: tuple[int, int], theirs: tuple[int, int]) -> int:

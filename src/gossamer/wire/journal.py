@@ -25,6 +25,7 @@ from gossamer.core.machine import Effect, Fired, Given, SetTimer, Tune
 from gossamer.core.topics import Topic
 from gossamer.protocols.assemble import Design
 from gossamer.protocols.camcast.params import Params as CamcastParams
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
@@ -70,6 +71,7 @@ class Head(Struct, frozen=True, kw_only=True):
     settings: Settings
     "At the start of this life."
     search: SearchParams
+    catchup: CatchUpParams | None = None
     design: Design = Design()
     step: int = 0
     "Steps in the files of this life before this one."

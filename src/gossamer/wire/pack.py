@@ -19,6 +19,7 @@ from gossamer.core.ids import EventId, Peer
 from gossamer.wire.frame import PART_BYTES
 from gossamer.wire.proof import BATCH_MAX, HASH_BYTES, Levels, Proof, Stamp, leaf, levels, proof_of_pack, proofs, whole
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, Head, TooDeep, event_of, seal
+from gossamer.wire.wording import wording
 
 PACK_BYTES_MAX = PART_BYTES
 "Events that come to more travel alone."
@@ -123,7 +124,7 @@ def unpack(content: bytes) -> tuple[Pack, list[Event]]:
     except RecursionError as wrong:
         raise TooDeep("a pack that is nested too deeply") from wrong
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise PeerFault(f"not a pack: {wrong}") from wrong
+        raise PeerFault(f"not a pack: {wording(wrong)}") from wrong
     heads, payloads, proof = events.heads, events.payloads, read.proof
     if len(payloads) != len(heads):
         raise PeerFault("a pack with more heads than payloads, or fewer")

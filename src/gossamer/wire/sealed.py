@@ -16,6 +16,7 @@ from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic, remember
 from gossamer.parts.tagging import fits
 from gossamer.wire.proof import Proof, leaf
+from gossamer.wire.wording import wording
 
 EVENT_BYTES_MAX = 16 << 20
 "The largest event, sealed. Larger ones belong in a store of their own, with an event that says where."
@@ -83,7 +84,7 @@ def unseal(body: bytes | memoryview) -> tuple[Event, bytes, Proof | None]:
     except RecursionError as wrong:
         raise TooDeep("an event that is nested too deeply") from wrong
     except (msgspec.DecodeError, UnicodeDecodeError) as wrong:
-        raise PeerFault(f"not an event: {wrong}") from wrong
+        raise PeerFault(f"not an event: {wording(wrong)}") from wrong
     return event_of(head, sealed.payload), leaf(sealed.head, sealed.payload), sealed.proof
 
 
@@ -99,4 +100,4 @@ def _check(name: str) -> None:
     try:
         remember(_topics, msgspec.convert(name, Topic), None)
     except msgspec.ValidationError as wrong:
-        raise PeerFault(f"not an event: {wrong}") from wrong
+        raise PeerFault(f"not an event: {wording(wrong)}") from wrong

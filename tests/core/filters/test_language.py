@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.filters.worlds import Tree, text, trees
 from gossamer.core.errors import Misuse
 from gossamer.core.filters import EVERYTHING, Filter, parse
+from gossamer.core.filters.remembering import remembered
 
 EXAMPLES = [
     (
@@ -64,6 +65,21 @@ def test_a_filter_has_one_form_and_that_form_means_the_same(given: str, canonica
         ("a and b c", 9, "expected a comparison"),
         ("a &&b", 3, "write and"),
         ("(a or b", 8, "expected )"),
+        ("a or b)", 7, "expected the end"),
+        (
+            "a b",
+            3,
+            "expected a comparison like == or <, and, contains, endswith, in, is, not, or, startswith or the end",
+        ),
+        ("(a == 1 b", 9, "expected ), and or or"),
+        ("true 1", 6, "expected a comparison like == or <, and, or or the end"),
+        ("1 < 2", 5, "expected an attribute"),
+        ("1", 2, "expected a comparison"),
+        ("x not y", 7, "expected in"),
+        ("x in (1 2)", 9, "expected ) or a comma"),
+        ("x in (1,,)", 9, 'expected ), a number, a text in quotes like "IBM", false or true'),
+        ("has 5", 5, "expected an attribute"),
+        ("not", 4, 'expected (, a number, a text in quotes like "IBM", an attribute, false, has, not or true'),
         ("", 1, "an attribute"),
         ("x < true", 3, "no order"),
         ("1 < x > 3", 7, "a range is written"),
@@ -98,6 +114,36 @@ def test_a_text_may_be_long_but_not_endless() -> None:
         parse("a" * 8193)
     with pytest.raises(Misuse, match="written out"):
         parse('x == "' + "\u200b" * 8000 + '"')
+
+
+def test_a_text_that_is_all_parentheses_or_all_nots_goes_no_deeper_than_others() -> None:
+    for many in ("(" * 8_000, "(" * 4_000 + "a" + ")" * 4_000):
+        with pytest.raises(Misuse, match="nested more than 32 deep"):
+            parse(many)
+    assert parse("not " * 2_000 + "a") == parse("a")
+    assert parse("not " * 1_999 + "a") == parse("not a")
+    assert parse("(" * 32 + "a" + ")" * 32) == parse("a")
+
+
+def test_filters_that_were_read_are_remembered_within_bounds() -> None:
+    asked: list[str] = []
+
+    @remembered(texts_max=3, characters_max=10)
+    def ask(text: str) -> int:
+        asked.append(text)
+        if not text:
+            raise Misuse("nothing")
+        return len(text)
+
+    assert [ask(text) for text in ("aa", "bb", "aa", "cc", "dd", "aa", "bb")] == [2] * 7
+    assert asked == ["aa", "bb", "cc", "dd", "bb"]  # of four, the one asked for longest ago was forgotten
+    assert ask("e" * 10) == ask("e" * 10) == 10
+    assert ask("f" * 11) == ask("f" * 11) == 11  # longer than all that may be kept
+    assert asked[5:] == ["e" * 10, "f" * 11, "f" * 11]
+    for _ in range(2):
+        with pytest.raises(Misuse):
+            ask("")
+    assert asked[-2:] == ["", ""]
 
 
 def test_equal_filters_have_equal_signatures_in_every_process() -> None:

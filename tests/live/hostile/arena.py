@@ -8,12 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from gossamer.live.config import Config
-from gossamer.live.config_tables import SpoolConfig, Timeouts
-from gossamer.live.inbox import Inbox
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import SpoolConfig, Timeouts
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
 from gossamer.live.node import Node
+from gossamer.live.reading.inbox import Inbox
 from gossamer.protocols.scamp.params import Params as ScampParams
 
 TOPIC = ".soccer"
@@ -139,20 +139,20 @@ class Arena:
 
     def links_of(self, name: str, node: Node | None = None) -> int:
         """Links a node has to a peer of this name."""
-        return sum(1 for link in (node or self.victim).station.board.links if link.name == name)
+        return sum(1 for link in (node or self.victim).station.connections.links if link.name == name)
 
     def is_bounded(self) -> None:
         """Whatever was sent, no table has grown beyond what honest nodes put there."""
         station = self.victim.station
         assert len(station.book) <= 20
-        assert len(station.board.lines) <= 20
-        assert len(station.board.links) <= 20
+        assert len(station.connections.lines) <= 20
+        assert len(station.connections.links) <= 20
         assert len(station.machine.owners) <= 20
         assert len(station.bodies.leaves) <= 200
         assert station.bodies.size == sum(
             map(len, {id(each): each for each in station.bodies.bodies.values()}.values())
         )
-        assert all(not link.pieces or len(link.pieces) <= 4 for link in station.board.links)
+        assert all(not link.pieces or len(link.pieces) <= 4 for link in station.connections.links)
 
 
 async def _awaited(waiting: Any) -> Any:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, peer_of
 from gossamer.live.keys.keyring import Keyring
-from gossamer.live.trust import split_address
+from gossamer.live.keys.trust import split_address
 from gossamer.wire.frame import (
     BATCH,
     HEADER,

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from gossamer.live import link, office
 from gossamer.live.keys import folder as folders
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
-from gossamer.live.transports import tcp
+from gossamer.live.links import connections, link
+from gossamer.live.links.transports import tcp
 from gossamer.wire.frame import BATCH, HELLO, frame, hello_frame
 from live.hostile.arena import Arena, until
 from live.hostile.attacker import GONE, Attacker, flipped
@@ -120,7 +120,7 @@ def test_callers_that_say_nothing_do_not_keep_others_out(network: Network, monke
 def test_a_hello_that_never_comes_ends_the_connection(network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena:
-            arena.victim.station.board.handshake_s = SHORT_S
+            arena.victim.station.connections.handshake_s = SHORT_S
             async with Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
                 await attacker.is_turned_away()
             assert arena.refused("slow handshake") == 1
@@ -161,7 +161,7 @@ def test_a_hello_that_is_none_ends_the_connection(network: Network) -> None:
 def test_nobody_passes_for_another_with_that_ones_record(network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena:
-            stolen = arena.friend.station.office.own
+            stolen = arena.friend.station.connections.own
             async with Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
                 attacker.send(hello_frame(attacker.hello(record=stolen)))
                 await attacker.is_turned_away()
@@ -206,16 +206,16 @@ def test_a_peer_that_also_speaks_a_newer_version_is_spoken_to_in_ours(network: N
 
 
 def test_a_node_of_the_next_version_speaks_with_one_of_this(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (link, office):
+    for module in (link, connections):
         monkeypatch.setattr(module, "VERSION", 2)
 
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as elder:
             await arena.is_unharmed()  # among themselves the two speak version 2
-            assert {each.version for each in arena.victim.station.board.links if each.peer} == {2}
+            assert {each.version for each in arena.victim.station.connections.links if each.peer} == {2}
             await elder.greet(newest=1)
             assert await elder.still_up()
-            assert 1 in {each.version for each in arena.victim.station.board.links}
+            assert 1 in {each.version for each in arena.victim.station.connections.links}
 
     asyncio.run(scenario())
 
@@ -243,7 +243,7 @@ def test_one_peer_has_so_many_links_and_no_more(network: Network) -> None:
 def test_strangers_are_turned_away_when_too_many_wait_to_say_hello(network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena:
-            arena.victim.station.board.strangers_max = 5
+            arena.victim.station.connections.strangers_max = 5
             keys = arena.keys("mallory")
             calls = [Attacker(arena.victim.address, keys) for _ in range(12)]
             for each in calls:
@@ -251,7 +251,7 @@ def test_strangers_are_turned_away_when_too_many_wait_to_say_hello(network: Netw
             await arena.refuses("too many callers", 1)
             for each in calls:
                 await each.__aexit__(None, None, None)
-            await until(lambda: all(link.peer is not None for link in arena.victim.station.board.links))
+            await until(lambda: all(link.peer is not None for link in arena.victim.station.connections.links))
             await arena.is_unharmed()
 
     asyncio.run(scenario())

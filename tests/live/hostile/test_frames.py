@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.core.ids import EventId
-from gossamer.live import switchboard
 from gossamer.live.keys.network import Network
+from gossamer.live.links import connections
 from gossamer.wire.frame import (
     BATCH,
     EVENT_PARTS_MAX,
@@ -111,7 +111,7 @@ def test_flipped_bits_end_the_link_or_are_refused(network: Network) -> None:
 
 
 def test_a_frame_that_drips_in_ends_the_link(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switchboard, "SWEEP_S", 0.02)
+    monkeypatch.setattr(connections, "SWEEP_S", 0.02)
 
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
@@ -135,7 +135,7 @@ async def drip(attacker: Attacker) -> None:
 def test_a_link_on_which_whole_frames_come_slowly_is_left_alone(
     network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(switchboard, "SWEEP_S", 0.005)
+    monkeypatch.setattr(connections, "SWEEP_S", 0.005)
 
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:

@@ -15,13 +15,14 @@ from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Message, Send
-from gossamer.live.config import Config, load
-from gossamer.live.deliveries import Delivery
-from gossamer.live.inbox import Inbox
+from gossamer.live.arriving.seals import Seals
+from gossamer.live.config.config import Config, load
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
-from gossamer.live.seals import Seals
+from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.reading.inbox import Inbox
+from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.hpmcast.addresses import read
 from gossamer.protocols.hpmcast.messages import LaterRows, LevelGossip, Ping, PlaceRequest, Seat, SubsystemRow
@@ -236,7 +237,7 @@ def test_floods_of_requests_rows_of_too_many_delegates_and_old_rows_change_nothi
         async with town(keys) as nodes, Attacker(nodes[0].address, ring) as mallory:
             victim, tables = nodes[0], part_of(nodes[0]).members.tables
             await mallory.greet(spread=victim.station.design.title)
-            sealed, now_us = Seals(ring.peer, ring).sealed, victim.station.clock.now_us()
+            sealed, now_us = Seals(ring.peer, ring, SpreadRules()).sealed, victim.station.clock.now_us()
             seat = Seat((1, 1, 2), ring.peer)
             own = sealed(PlaceRequest(SubsystemRow(seat.address, ring.peer, now_us, (seat,), (), 1), 0))
             requests = part_of(victim).members.comparing.requests

@@ -7,9 +7,9 @@ import pytest
 
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.network import Network
-from gossamer.live.link import Link
+from gossamer.live.links.link import Link
 from gossamer.live.node import Node
-from gossamer.live.reloading import reload_keys
+from gossamer.live.running.reloading import reload_keys
 from live.hostile.arena import TOPIC, Arena, soon, until
 from live.hostile.attacker import GONE, Attacker, event, signed
 from live.hostile.traffic import Traffic
@@ -44,7 +44,7 @@ def test_a_revoked_node_is_out_everywhere_though_one_node_was_told(network: Netw
             bad, others = arena.nodes["fourth"], [arena.nodes[name] for name in HONEST]
             async with Traffic(arena, *HONEST) as traffic:
                 network.revoke("fourth")
-                arena.victim.station.office.revoke(revoked(network))
+                arena.victim.station.revoking.take(revoked(network))
                 await until(lambda: all(is_out(arena, node, "fourth") for node in others))
                 assert all(node.trust.revocations()[0] == 1 for node in others)
                 assert all(node.metrics.refusals["revoked"] >= 1 for node in others)
@@ -71,7 +71,7 @@ def test_a_relay_that_has_not_heard_of_a_revocation_is_not_blamed(network: Netwo
                 await late.greet()
                 record = keys.record((), 1)
                 network.revoke("fourth")
-                arena.victim.station.office.revoke(revoked(network))
+                arena.victim.station.revoking.take(revoked(network))
                 await out.is_turned_away()
                 for number in range(40):
                     late.spread(*signed(keys, event(keys, number)))
@@ -95,7 +95,7 @@ def test_an_event_signed_with_a_revoked_key_is_refused_after_the_node_got_anothe
                 new = arena.keys("fourth")
                 async with Attacker(arena.victim.address, new) as after:
                     await after.greet()
-                    arena.victim.station.office.revoke(revoked(network))
+                    arena.victim.station.revoking.take(revoked(network))
                     await before.is_turned_away()
                     after.spread(*signed(old, event(old, 1, b"old")), *signed(new, event(new, 2, b"new")))
                     assert (await soon(anext(arena.inboxes["victim"]))).payload == b"new"
@@ -157,11 +157,11 @@ async def reloaded(arena: Arena, traffic: Traffic) -> None:
 
 def call_anew(node: Node) -> list[Link]:
     """Ends a node's links in good order, as idle ones are: what is on its way arrives. Which they were."""
-    board = node.station.board
-    linked = [line for line in board.lines.values() if line.link is not None]
+    connections = node.station.connections
+    linked = [line for line in connections.lines.values() if line.link is not None]
     before = [line.link for line in linked]
     for line in linked:
-        board._retire(line.link)
+        connections._retire(line.link)
         line.link = None
     return before
 

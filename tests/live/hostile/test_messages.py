@@ -9,11 +9,23 @@ from msgspec import Struct
 
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Received
-from gossamer.live import link as links
-from gossamer.live.config_tables import Limits
-from gossamer.live.control import Acked, Answer, Bye, Enough, Items, Offer, Read, Revoked, Taken
+from gossamer.live.config.tables import Limits
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import Revocations, seal_revocations
+from gossamer.live.links import link as links
+from gossamer.live.links.control import (
+    Acked,
+    Answer,
+    Await,
+    Bye,
+    Copies,
+    Enough,
+    Items,
+    Offer,
+    Read,
+    Revoked,
+    Taken,
+)
 from gossamer.live.node import Node
 from gossamer.protocols.camcast.messages import ContactList, NewProcess, Probe
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
@@ -56,7 +68,7 @@ def test_a_client_may_not_speak_as_a_node(network: Network) -> None:
             assert arena.refused("not for clients") == 7
             assert MALLORY not in members(arena.victim)
             assert MALLORY not in arena.victim.station.book
-            assert MALLORY not in arena.victim.station.board.lines
+            assert MALLORY not in arena.victim.station.connections.lines
             await arena.is_unharmed()
 
     asyncio.run(scenario())
@@ -68,9 +80,10 @@ def test_a_node_may_not_speak_as_a_client(network: Network) -> None:
             await node.greet()
             node.say(
                 *(Offer(1, TOPIC, b"x"), Read(1, TOPIC), Taken(1, 1), Enough(1), Answer(1, None), Items(1, ())),
+                *(Await(1, (), 1.0), Copies(1)),
             )
             assert await node.still_up()
-            assert arena.refused("not for nodes") == 6
+            assert arena.refused("not for nodes") == 8
             assert len(arena.victim.station.readers.inboxes) == 1
             await arena.is_unharmed()
 
@@ -83,7 +96,7 @@ def test_a_client_is_held_to_its_own_grant_and_to_what_clients_say(network: Netw
             await client.greet(role="client")
             client.say(Offer(1, TOPIC, b"x"))
             assert "does not let it publish" in (await client.hears("client.answer"))["problem"]
-            client.say(Answer(1, EventId(1, 2, 3)), Items(1, ()), Taken(9, 2**31 - 1, (1, 2, 3)), Enough(9))
+            client.say(Answer(1, EventId(1, 2, 3)), Items(1, ()), Taken(9, 2**31 - 1), Enough(9))
             client.say(Read(2, TOPIC))
             assert "does not let it subscribe" in (await client.hears("client.items"))["problem"]
             assert arena.refused("not for nodes") == 2
@@ -97,12 +110,12 @@ def test_a_client_that_says_it_has_read_more_than_it_got_gets_no_more_room(netwo
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as client:
             await client.greet(role="client")
             client.say(Read(1, TOPIC), Taken(1, 2**31 - 1))
-            (attendant,) = arena.victim.station.office.clients.attendants.values()  # type: ignore[attr-defined]
-            await until(lambda: attendant.inboxes)
+            (session,) = arena.victim.clients.sessions.values()  # type: ignore[attr-defined]
+            await until(lambda: session.inboxes)
             client.say(*[Taken(1, 2**31 - 1)] * 100)
             await arena.is_unharmed()
             await client.hears("client.items")
-            assert attendant.room[1]._value + attendant.on_the_way[1] <= 1000
+            assert session.room[1]._value + len(session.on_the_way[1]) <= 1000
 
     asyncio.run(scenario())
 
@@ -171,7 +184,7 @@ def test_searches_in_the_name_of_another_do_not_use_up_what_that_one_may_ask(net
             await attacker.greet()
             await flood(attacker, [ReqContact(FRIEND, i, (), 4) for i in range(10_000)])
             await arena.refuses("too many requests", 9_000)
-            requests, before = arena.victim.station.hearing.requests, arena.refused("too many requests")
+            requests, before = arena.victim.station.requests, arena.refused("too many requests")
             assert requests.allows(ReqContact(FRIEND, 99_999, (), 4), FRIEND)
             arena.victim.station.driver.feed(Received(FRIEND, ReqContact(FRIEND, 99_999, (), 4)))
             assert arena.refused("too many requests") == before
@@ -218,7 +231,7 @@ def test_forged_records_cost_the_link(network: Network) -> None:
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
             await attacker.greet()
-            true = arena.friend.station.office.own
+            true = arena.friend.station.connections.own
             await flood(attacker, (), [true[:-1] + bytes([i]) for i in range(256) if i != true[-1]])
             await attacker.is_turned_away()
             assert arena.refused("bad record") == 21
@@ -239,14 +252,14 @@ def test_nobody_acknowledges_what_it_was_never_sent(network: Network) -> None:
             await attacker.greet()
             await arena.is_unharmed()
             station = arena.victim.station
-            for link in arena.friend.station.board.links:
+            for link in arena.friend.station.connections.links:
                 link.channel.pause(True)
             event_id = await arena.victim.publish(f"{TOPIC}.italy", b"goal")
-            await until(lambda: station.handover.unacked[event_id].told == 1)
+            await until(lambda: station.handover.unacked[event_id].told)
             attacker.say(*[Acked(((event_id.incarnation, 0, 2**63 - 1),) * 100)] * 100)
             assert await attacker.still_up()
             assert event_id in station.handover.unacked
-            for link in arena.friend.station.board.links:
+            for link in arena.friend.station.connections.links:
                 link.channel.pause(False)
             await until(lambda: event_id not in station.handover.unacked)
             assert (await soon(anext(arena.inboxes["friend"]))).payload == b"goal"
@@ -336,7 +349,7 @@ def test_nobody_makes_another_a_member_that_may_not_read_the_topic(network: Netw
             assert OUTSIDER in arena.victim.station.book
             assert OUTSIDER not in members(arena.victim)
             await arena.is_unharmed()
-            assert OUTSIDER not in arena.victim.station.board.lines
+            assert OUTSIDER not in arena.victim.station.connections.lines
 
     asyncio.run(scenario())
 

@@ -16,7 +16,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
-from gossamer.live.link import Link
+from gossamer.live.links.link import Link
 from gossamer.live.node import Node
 from gossamer.wire.frame import FRAME_BYTES_MAX, PackCopy, batch_frame, hello_frame, packed, part_frames
 from gossamer.wire.pack import unpack
@@ -58,7 +58,7 @@ def corpus(keys: Keyring, attacker: Attacker, node: Node) -> list[tuple[bytes, W
     copies = signed(keys, *(event(keys, i, b"%d" % i, attributes={"minute": i}) for i in range(60)))
     packs = [pack_of(keys, *(event(keys, 100 + 9 * i + j, b"%d" % j) for j in range(i + 1))) for i in range(9)]
     messages = [msgspec.msgpack.encode(likely(message)) for message, _ in golden.MESSAGES]
-    records = [attacker.record(), node.station.office.own]
+    records = [attacker.record(), node.station.connections.own]
     named, bodies = [packed(copy) for copy, _ in copies], [packed(body) for _, body in copies]
     frames = [
         hello_frame(attacker.hello()),
@@ -144,13 +144,12 @@ class Mutator:
 
 def opened(node: Node, der: bytes) -> Link:
     """A link on which mallory has said hello."""
-    board = node.station.board
-    link = Link(board, Mouth(der), dialed=False)
+    connections = node.station.connections
+    link = connections.link(Mouth(der), dialed=False)
     link._deadline.cancel()
-    board.links[link] = None
     link.peer, link.name, link.role, link.version = MALLORY, "mallory", "node", 1
     link.reader.limit = FRAME_BYTES_MAX
-    board.metrics.links += 1
+    connections.metrics.links += 1
     return link
 
 
@@ -158,7 +157,7 @@ async def attack(network: Network, count: int, seed: int, in_use: Callable[[], i
     async with Arena(network) as arena:
         keys, node = arena.keys("mallory"), arena.victim
         attacker = Attacker(node.address, keys)
-        node.station.hearing.admit(attacker.record())
+        node.station.records.admit(attacker.record())
         mutated, der = Mutator(corpus(keys, attacker, node), seed), certificate(keys)
         link, before = opened(node, der), 0
         for number in range(count):

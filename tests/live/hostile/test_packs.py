@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from gossamer.core.events import Event
-from gossamer.live import arrivals
-from gossamer.live.config_tables import SpoolConfig
+from gossamer.live.arriving import arrivals
+from gossamer.live.config.tables import SpoolConfig
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
 from gossamer.wire import pack as packs

@@ -5,9 +5,9 @@ import asyncio
 import pytest
 
 from gossamer.core.ids import peer_of
-from gossamer.live import switchboard
-from gossamer.live.config_tables import Limits
+from gossamer.live.config.tables import Limits
 from gossamer.live.keys.network import Network
+from gossamer.live.links import connections
 from gossamer.protocols.scamp.messages import Join, Kept
 from live.hostile.arena import TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker
@@ -16,7 +16,7 @@ MALLORY = peer_of("mallory")
 
 
 def test_publishing_goes_on_past_a_member_that_does_not_read(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(switchboard, "SWEEP_S", 0.03)
+    monkeypatch.setattr(connections, "SWEEP_S", 0.03)
 
     async def scenario() -> None:
         async with (
@@ -32,11 +32,11 @@ def test_publishing_goes_on_past_a_member_that_does_not_read(network: Network, m
             for number in range(200):  # far more than sockets and queues take
                 await soon(published(arena, payload + b"%d" % number))
                 assert (await soon(anext(arena.inboxes["friend"]))).payload == payload + b"%d" % number
-            board = arena.victim.station.board
-            frame = board.frame_bytes + 2 * len(payload)  # closed by the event it had no more room for
-            assert board.lines[MALLORY].size < board.queue_bytes + frame
+            connections = arena.victim.station.connections
+            frame = connections.outgoing.frame_bytes + 2 * len(payload)  # closed by the event it had no more room for
+            assert connections.lines[MALLORY].size < connections.outgoing.queue_bytes + frame
             assert arena.victim.metrics.copies_dropped > 0
-            assert not board.clogged()
+            assert not connections.outgoing.clogged()
 
     asyncio.run(scenario())
 

@@ -4,8 +4,8 @@ import asyncio
 from collections import Counter
 from types import TracebackType
 
-from gossamer.live.deliveries import Delivery
 from gossamer.live.node import Node
+from gossamer.live.reading.deliveries import Delivery
 from live.hostile.arena import TOPIC, Arena, until
 
 EVERY_S = 0.004

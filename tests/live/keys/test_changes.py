@@ -3,6 +3,7 @@
 import logging
 import os
 from pathlib import Path
+from threading import current_thread
 
 import pytest
 
@@ -13,7 +14,7 @@ from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import BYTES_MAX, KEYS_MAX, Revocations, Revoked, open_revocations, seal_revocations
 from gossamer.live.keys.sealed import Authorities
 from gossamer.live.keys.signing import Signer, fingerprint
-from gossamer.live.trust import Caller, Stranger
+from gossamer.live.keys.trust import Caller, Stranger
 from gossamer.wire.proof import leaf
 from live.keys.making import DAY, NOW, certificate, introduce, member, network, prove
 
@@ -67,7 +68,7 @@ def test_only_the_newest_key_says_what_a_peer_may_do(net: Network) -> None:
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
     old = two.record([], 1)
-    net.grant("node-2", [".news"], new_key=True, days=30, now_s=NOW)
+    net.grant("node-2", [".news"], no_publish=[".soccer"], new_key=True, days=30, now_s=NOW)
     two.reload(NOW)
     introduce(one, two)
     assert not one.may(two.peer, "publish", ".soccer", NOW)
@@ -214,15 +215,32 @@ def test_a_list_is_kept_over_a_restart_and_an_older_one_never_replaces_it(net: N
     path.write_bytes(empty)
     one = Keyring.load(path.parent, NOW)
     assert len(one.revoke(second)) == 2
+    one.settled()
     assert path.read_bytes() == second
     for older in (first, empty, second):
         assert one.revoke(older) == []
         assert one.revocations() == (2, second)
     path.write_bytes(first)  # somebody copies an old folder over the new one
     one.reload(NOW)
+    one.settled()
     assert one.revocations() == (2, second)
     assert path.read_bytes() == second
     assert Keyring.load(path.parent, NOW).revocations() == (2, second)
+
+
+def test_whoever_hears_of_a_revocation_does_not_wait_for_the_disk(
+    net: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2")
+    data = revocations(net, "node-2")
+    (net.folder_of("node-1") / "revoked").write_bytes(b"")
+    by: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: by.append(current_thread().name))
+    assert one.revoke(data) == [two.peer]
+    one.settled()
+    assert by
+    assert all(name.startswith("gossamer-keys") for name in by)
+    assert (net.folder_of("node-1") / "revoked").read_bytes() == data
 
 
 def test_a_reload_takes_a_newer_list_even_where_it_shuts_out_the_node_itself(net: Network) -> None:
@@ -344,5 +362,6 @@ def test_a_list_that_cannot_be_kept_counts_nevertheless(
     monkeypatch.setattr(os, "replace", full)
     with caplog.at_level(logging.WARNING, "gossamer.keys"):
         assert one.revoke(data) == [two.peer]
+        one.settled()
     assert one.is_revoked(two.grant.key)
     assert "No space left on device" in caplog.text

@@ -8,7 +8,7 @@ from gossamer.core.errors import Misuse, PeerFault
 from gossamer.live.keys.grants import BYTES_MAX, SKEW_S, Grant, open_grant, seal_grant
 from gossamer.live.keys.sealed import Authorities, seal
 from gossamer.live.keys.signing import Signer, text, verify
-from gossamer.live.trust import Act, Stranger
+from gossamer.live.keys.trust import Act, Stranger
 from gossamer.wire.proof import signed_text
 
 AUTHORITY, NODE = Signer.new(), Signer.new()

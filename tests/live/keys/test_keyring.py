@@ -10,12 +10,12 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import peer_of
-from gossamer.live.keys import standing
+from gossamer.live.keys import serials, standing
 from gossamer.live.keys.grants import SKEW_S
 from gossamer.live.keys.keyring import Keyring, record_text
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.signing import Signer
-from gossamer.live.trust import RECORD_BYTES_MAX, Caller, OpenTrust, Record, Stranger, Trust
+from gossamer.live.keys.trust import RECORD_BYTES_MAX, Caller, OpenTrust, Record, Stranger, Trust
 from gossamer.wire.proof import leaf
 from live.keys.making import DAY, NOW, certificate, introduce, member, network, prove
 
@@ -145,6 +145,32 @@ def test_a_record_is_admitted_as_it_was_made(net: Network) -> None:
         assert record.peer == two.peer == peer_of("node-2")
 
 
+@pytest.mark.parametrize(
+    "address",
+    [
+        "node.example:7400",
+        "müller.example:1",
+        "my_host:0",
+        "localhost:65535",
+        "[fe80::1%eth0]:7",
+        "[::ffff:10.0.0.1]:7",
+    ],
+)
+def test_a_record_may_name_any_host_there_could_be(address: str, net: Network) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2")
+    assert one.admit(two.record([address], 1), NOW).addresses == (address,)
+
+
+@pytest.mark.parametrize(
+    "address", ["node.example", "a:1:2", ":7400", "[10.0.0.1]:7", "a b:1", "a\n:1", "-a:1", "a:-1"]
+)
+def test_a_record_with_what_is_no_address_is_refused(address: str, net: Network) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2")
+    with pytest.raises(PeerFault, match=r"a record of node-2 in which .* is not an address"):
+        one.admit(two.record([address], 1), NOW)
+    assert not one.may(two.peer, "publish", ".soccer", NOW)
+
+
 def test_a_record_fits_where_records_go(net: Network) -> None:
     wide = member(net, "n" * 64, publish=[f".{'x' * 40}.{i}" for i in range(60)], owner="o" * 64)
     assert len(wide.record(["x" * 255 + ":65535"] * 8, 2**63 - 1)) <= RECORD_BYTES_MAX
@@ -234,29 +260,91 @@ def test_a_node_itself_is_judged_by_its_own_grant(net: Network) -> None:
     assert not one.may(one.peer, "publish", ".soccer", NOW + 31 * DAY)
 
 
-def test_a_new_grant_for_the_same_key_adds_to_the_one_before(net: Network) -> None:
+def test_the_newest_grant_is_the_only_one_that_counts(net: Network) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2", publish=[".soccer", ".tennis"], subscribe=[".tennis"])
+    introduce(one, two)
+    old = two.record([], 1)
+    newer = member(net, "node-2", no_publish=[".tennis"], no_subscribe=[".tennis"])
+    introduce(one, newer)
+    for _ in range(2):
+        assert one.may(two.peer, "publish", ".soccer", NOW)
+        assert not one.may(two.peer, "publish", ".tennis", NOW)
+        assert not one.may(two.peer, "subscribe", ".tennis", NOW)
+        one.admit(old, NOW)  # somebody repeats what the node said before
+
+
+def test_an_old_grant_repeated_after_a_restart_widens_nothing(net: Network) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2", publish=[".soccer", ".tennis"])
+    old = two.record([], 1)
+    newer = member(net, "node-2", no_publish=[".tennis"])
+    introduce(one, newer)
+    one.settled()
+    again = Keyring.load(net.folder_of("node-1"), NOW)
+    again.admit(old, NOW)
+    assert not again.may(two.peer, "publish", ".tennis", NOW)
+    assert (again.owner(two.peer), again.lives_at(two.peer)) == ("", ())
+    again.check(two.peer, LEAF, prove(two, [LEAF])[0], NOW)  # the key is the same: what it signed is genuine
+    introduce(again, newer)
+    assert again.may(two.peer, "publish", ".soccer", NOW)
+    assert not again.may(two.peer, "publish", ".tennis", NOW)
+
+
+def test_a_newer_grant_counts_also_once_it_ran_out(net: Network) -> None:
+    """A grant can be cut short: the longer one before it does not come back."""
+    two = member(net, "node-2", days=30)
+    old, short = two.record([], 1), member(net, "node-2", days=1).record([], 2)
+    one, late = member(net, "node-1"), NOW + 2 * DAY
+    with pytest.raises(PeerFault, match="out of date"):
+        one.admit(short, late)
+    one.admit(old, late)
+    assert not one.may(two.peer, "publish", ".soccer", late)
+
+
+def test_a_grant_that_is_not_good_yet_replaces_nothing(net: Network) -> None:
     one, two = member(net, "node-1"), member(net, "node-2")
     introduce(one, two)
-    newer = member(net, "node-2", publish=[".news"])
-    introduce(one, newer)
-    introduce(one, two)  # an old record, once more: it does not become the newest
-    assert one.may(two.peer, "publish", ".news", NOW)
+    early = member(net, "node-2", now_s=NOW + DAY)
+    with pytest.raises(PeerFault, match="out of date"):
+        one.admit(early.record([], 2), NOW)
+    assert one.may(two.peer, "publish", ".soccer", NOW)
+
+
+def test_two_processes_with_the_same_keys_keep_what_either_learnt(net: Network) -> None:
+    node, client = member(net, "node-1"), Keyring.load(net.folder_of("node-1"), NOW)
+    two, three = member(net, "node-2"), member(net, "node-3")
+    for ring, met in ((node, two), (client, three)):
+        ring.admit(met.record([], 1), NOW)
+        ring.settled()
+    kept = serials.read_serials(net.folder_of("node-1") / "newest")
+    assert kept == {two.peer: two.grant.serial, three.peer: three.grant.serial}
+
+
+def test_a_damaged_memory_of_grants_is_told_and_does_not_keep_a_node_from_starting(
+    net: Network, caplog: pytest.LogCaptureFixture
+) -> None:
+    one, two = member(net, "node-1"), member(net, "node-2")
+    (net.folder_of("node-1") / "newest").write_bytes(b"noise")
+    one = Keyring.load(net.folder_of("node-1"), NOW)
+    assert "newest is damaged" in caplog.text
+    introduce(one, two)
     assert one.may(two.peer, "publish", ".soccer", NOW)
 
 
 def test_grants_and_peers_held_are_bounded(net: Network, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(standing, "PEERS_MAX", 3)
     monkeypatch.setattr(standing, "REMEMBERED", 5)
+    monkeypatch.setattr(serials, "SERIALS_MAX", 3)
     one = member(net, "node-1")
     for i in range(12):
         introduce(one, member(net, "node-2", publish=[f".t{i}"]))
     held = one._standing.of(peer_of("node-2"))
-    assert [each.grant.publish for each in held] == [(f".t{i}",) for i in range(11, 3, -1)]
+    assert [len(each.grant.publish) for each in held] == [*range(12, 4, -1)]
     for i in range(3, 9):
         introduce(one, member(net, f"node-{i}"))
     assert len(one._standing._peers) <= 3
     assert len(one._grants) <= 5
     assert len(one._records) <= 5
+    assert len(one._serials) <= 3
     one.check(one.peer, LEAF, prove(one, [LEAF])[0], NOW)
 
 

@@ -15,7 +15,7 @@ from gossamer.live.keys.grants import Grant, open_grant
 from gossamer.live.keys.keyring import Keyring, record_text
 from gossamer.live.keys.revoked import Revocations
 from gossamer.live.keys.sealed import Sealed
-from gossamer.live.trust import Record
+from gossamer.live.keys.trust import Record
 from gossamer.wire.proof import Proof, leaf
 from live.keys.making import NOW, certificate, introduce, member, network, prove
 

@@ -130,7 +130,7 @@ def test_a_second_grant_is_for_the_same_key_and_counts_more(tmp_path: Path) -> N
     one = net.grant("node-1", [".soccer"], owner="ACME", now_s=NOW)
     two = net.grant("node-1", subscribe=[".news"], now_s=NOW)
     assert (two.key, two.owner) == (one.key, "ACME")
-    assert (two.publish, two.subscribe) == ((), (".news",))
+    assert (two.publish, two.subscribe) == ((".soccer",), (".news",))
     assert two.serial > one.serial
     assert [issued for issued, _ in net.nodes(NOW)] == [two]
     assert Keyring.load(net.folder_of("node-1"), NOW).grant.serial == two.serial
@@ -142,6 +142,36 @@ def test_a_grant_without_topics_renews_what_there_was(tmp_path: Path) -> None:
     again = net.grant("node-1", owner="", days=10, now_s=NOW + 5 * DAY)
     assert (again.publish, again.subscribe) == ((".soccer",), (".news",))
     assert again.not_after_s == NOW + 15 * DAY
+
+
+def test_what_is_not_said_of_a_grant_stays_as_it_was(tmp_path: Path) -> None:
+    net = network(tmp_path)
+    net.grant("node-1", [".soccer"], [".soccer"], owner="ACME", address="2.0.1", days=30, now_s=NOW)
+    more = net.grant("node-1", subscribe=[".news"], now_s=NOW + DAY)
+    assert (more.publish, more.subscribe) == ((".soccer",), (".soccer", ".news"))
+    assert (more.owner, more.address, more.not_after_s) == ("ACME", "2.0.1", NOW + 31 * DAY)
+    less = net.grant("node-1", no_subscribe=[".soccer"], now_s=NOW)
+    assert (less.publish, less.subscribe) == ((".soccer",), (".news",))
+    changed = net.grant("node-1", [".a"], no_publish=[".soccer"], now_s=NOW)
+    assert (changed.publish, changed.subscribe) == ((".a",), (".news",))
+
+
+@pytest.mark.parametrize(
+    ("wanted", "says"),
+    [
+        ({"no_publish": [".tennis"]}, "--no-publish .tennis: what was granted is .soccer$"),
+        ({"no_publish": [".soccer.italy"]}, "--no-publish .soccer.italy: what was granted is .soccer$"),
+        ({"no_subscribe": [".soccer"]}, "--no-subscribe .soccer: what was granted is nothing$"),
+        ({"no_publish": [".soccer"]}, "could do nothing any more: shut it out with gossamer keys revoke"),
+        ({"publish": [".a"], "no_publish": [".a"]}, "--publish .a and --no-publish .a contradict each other"),
+    ],
+)
+def test_only_what_was_granted_can_be_taken_away(wanted: dict[str, object], says: str, tmp_path: Path) -> None:
+    net = network(tmp_path)
+    net.grant("node-1", [".soccer"], now_s=NOW)
+    with pytest.raises(Misuse, match=says):
+        net.grant("node-1", now_s=NOW, **wanted)  # type: ignore[arg-type]
+    assert [issued.publish for issued, _ in net.nodes(NOW)] == [(".soccer",)]
 
 
 def test_a_clock_set_back_does_not_make_a_new_grant_older(tmp_path: Path) -> None:
@@ -170,7 +200,7 @@ def test_a_node_whose_key_has_left_the_folder_is_renewed_without_it(tmp_path: Pa
     assert not (there / "node.key").exists()
     for path in there.iterdir():
         path.replace(tmp_path / "host" / path.name)
-    assert Keyring.load(tmp_path / "host", NOW).grant.publish == (".news",)
+    assert Keyring.load(tmp_path / "host", NOW).grant.publish == (".soccer", ".news")
 
 
 @pytest.mark.parametrize("name", ["", "..", ".hidden", "a/b", "a b", "é", "x" * 65, "-x", "x\n", "a\x00"])
@@ -262,6 +292,24 @@ def test_a_write_that_fails_leaves_the_old_file_and_no_other(tmp_path: Path, mon
     with pytest.raises(Misuse, match=r"cannot write .*: No space left on device"):
         files.write(tmp_path / "grant", b"new")
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("grant", b"old")]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="what a handle stands for is asked of /proc")
+def test_what_is_on_disk_is_there_under_its_name_after_a_power_cut(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A rename has reached the disk only once the folder has."""
+    net = network(tmp_path)
+    done: list[object] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: done.append(Path(f"/proc/self/fd/{handle}").resolve()))
+    replace = os.replace
+    monkeypatch.setattr(os, "replace", lambda made, path: (replace(made, path), done.append(str(path))))
+    net.grant("node-1", [".soccer"], now_s=NOW)
+    there = net.folder_of("node-1")
+    for name in ("network.secret", "authorities.pem", "revoked", "node.key", "node.crt", "grant"):
+        assert done[done.index(str(there / name)) + 1] == there
+    assert there.parent in done  # where the node's own folder was made
+    assert done[done.index(net.folder / "issued.jsonl") + 1] == net.folder
 
 
 def test_a_file_far_too_long_is_not_read(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.live.keys.certificates import node_certificate
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.signing import Signer
-from gossamer.live.trust import Caller
+from gossamer.live.keys.trust import Caller
 from live.keys.making import DAY, certificate, handshake, member, network
 
 LOOPS = {"asyncio": asyncio.new_event_loop}

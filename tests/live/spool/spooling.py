@@ -10,7 +10,9 @@ from typing import Any
 from gossamer.core.ids import EventId
 from gossamer.live.spool import Kept, Lost, Outgoing, Spool, Stored
 from gossamer.live.spool.jobs import Change
+from gossamer.live.spool.progress import Progress, Save
 from gossamer.live.spool.schema import FILE
+from gossamer.live.spool.subscriptions import Key, SubscriptionRow
 
 DAY_US = 86_400_000_000
 
@@ -39,6 +41,14 @@ def outgoing(sequence: int, topic: str = ".soccer", key: str | None = None, size
 
 def kept(sequence: int, topic: str = ".soccer", size: int = 64, at_us: int = 1_000 * DAY_US) -> Kept:
     return Kept(named(sequence), topic, sealed(sequence, size), 3, at_us)
+
+
+def durable(name: str, topic: str = ".soccer", owner: str = "a", acked: int = 0) -> SubscriptionRow:
+    return SubscriptionRow(owner, name, topic, "", False, True, (topic,), 0, 0, Progress(acked))
+
+
+async def saved(spool: Spool, key: Key, save: Save) -> None:
+    await spool.subscriptions.save(key, save, 0)
 
 
 @asynccontextmanager

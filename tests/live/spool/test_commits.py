@@ -9,7 +9,20 @@ import pytest
 from gossamer.core.errors import Misuse
 from gossamer.live.spool import Lost, Spool
 from gossamer.live.spool.courier import size_of
-from live.spool.spooling import ask, held_up, kept, named, outgoing, read_all, sequences, spooling, waiting
+from gossamer.live.spool.progress import Progress, Save
+from live.spool.spooling import (
+    Clock,
+    ask,
+    durable,
+    held_up,
+    kept,
+    named,
+    outgoing,
+    read_all,
+    sequences,
+    spooling,
+    waiting,
+)
 
 
 async def watched(spool: Spool) -> list[str]:
@@ -29,11 +42,11 @@ def test_everything_asked_in_one_turn_of_the_loop_is_one_commit() -> None:
         async with spooling() as spool:
             ends = await watched(spool)
             accepted = [spool.accept([outgoing(n)]) for n in range(100)]
+            saved = [spool.subscriptions.save(("a", f"reader {n}"), Save(1, Progress(n)), 0) for n in range(100)]
             for n in range(100):
                 spool.keep([kept(n)])
-                spool.advance(f"reader {n}", n, n)
             spool.remember(1, b"record")
-            await asyncio.gather(*accepted)
+            await asyncio.gather(*accepted, *saved)
             assert ends == ["COMMIT"]
 
     asyncio.run(scenario())
@@ -141,12 +154,13 @@ def test_cancelling_whoever_waits_undoes_nothing_and_repeats_nothing() -> None:
 
 def test_close_commits_what_is_queued_also_when_it_is_cancelled_and_called_again(tmp_path: Path) -> None:
     async def scenario() -> None:
-        spool = await Spool.open(tmp_path, queue_bytes=1000)
+        spool = await Spool.open(tmp_path, queue_bytes=1000, now_us=Clock())
         go_on = held_up(spool)
         accepted = [spool.accept([outgoing(n)]) for n in range(10)]
         spool.keep([kept(1)])
         spool.keep([kept(2, size=2000)])
-        spool.advance("billing", 1, 2)
+        opening = asyncio.create_task(spool.subscriptions.open(durable("billing")))
+        await asyncio.sleep(0)
         closing = asyncio.create_task(spool.close())
         await asyncio.sleep(0)
         closing.cancel()
@@ -156,11 +170,12 @@ def test_close_commits_what_is_queued_also_when_it_is_cancelled_and_called_again
         await spool.close()
         await spool.close()
         await asyncio.gather(*accepted)
+        noted = await opening
         async with spooling(tmp_path) as again:
             assert await waiting(again) == list(range(10))
             items, lost = await read_all(again)
             assert ([each.place for each in items], lost) == ([1], [Lost(2, 2, ".soccer", 1)])
-            assert await again.cursor("billing") == (1, 2)
+            assert await again.subscriptions.all() == [noted]
 
     asyncio.run(scenario())
 
@@ -173,7 +188,7 @@ def test_a_closed_spool_says_so() -> None:
             lambda: spool.accept([outgoing(1)]),
             lambda: spool.keep([kept(1)]),
             lambda: spool.done([named(1)]),
-            lambda: spool.advance("a", 1, 1),
+            lambda: spool.subscriptions.save(("a", "b"), Save(1, Progress(1)), 0),
         ):
             with pytest.raises(Misuse, match="the spool is closed"):
                 use()

@@ -14,7 +14,7 @@ from gossamer.core.errors import GossamerError, Misuse, SpecError, TransportDown
 from gossamer.core.events import Event
 from gossamer.live.spool import Lost, Outgoing, Spool
 from gossamer.live.spool.faults import explained, no_folder
-from live.spool.spooling import ask, file_of, kept, named, outgoing, read_all, sequences, spooling, waiting
+from live.spool.spooling import ask, durable, file_of, kept, named, outgoing, read_all, sequences, spooling, waiting
 from wire.test_pack import packed
 
 
@@ -133,9 +133,9 @@ def test_on_a_full_disk_publishing_says_so_and_works_again_once_there_is_space(t
                 await large
             assert isinstance(spool.trouble, TransportDown)
             spool.done([named(1)])
-            spool.advance("billing", 1, 1)
+            noted = await spool.subscriptions.open(durable("billing"))
             assert await waiting(spool) == [2, 3], "reading goes on, and what needs no space is written"
-            assert await spool.cursor("billing") == (1, 1)
+            assert await spool.subscriptions.all() == [noted]
             await ask(spool, "PRAGMA max_page_count = 1000000")
             await spool.accept([outgoing(5, size=50_000)])
             assert await waiting(spool) == [2, 3, 5]

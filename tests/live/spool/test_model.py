@@ -20,8 +20,10 @@ from hypothesis.stateful import (
 )
 
 from gossamer.core.events import Event
-from gossamer.live.spool import Cursor, Kept, Outgoing, Spool
-from live.spool.spooling import DAY_US, Clock, kept, named, outgoing, read_all
+from gossamer.live.spool import Kept, Outgoing, Spool
+from gossamer.live.spool.progress import Progress, Save
+from gossamer.live.spool.subscriptions import SubscriptionRow
+from live.spool.spooling import DAY_US, Clock, durable, kept, named, outgoing, read_all, saved
 from wire.test_pack import packed
 
 T = TypeVar("T")
@@ -46,7 +48,7 @@ class Model(RuleBasedStateMachine):
         "How many follow a publication that was accepted in a pack."
         self.places: dict[int, Kept] = {}
         self.floor = self.last = 0
-        self.cursors: dict[str, Cursor] = {}
+        self.subscriptions: dict[str, SubscriptionRow] = {}
         self.records: dict[int, bytes] = {}
         self.incarnation = 0
 
@@ -106,14 +108,15 @@ class Model(RuleBasedStateMachine):
 
     @rule(name=Names, acked=st.integers(0, 50), more=st.integers(0, 9))
     def advance(self, name: str, acked: int, more: int) -> None:
-        self.soon(lambda: self.spool.advance(name, acked, acked + more))
-        before = self.cursors.get(name, Cursor(0, 0))
-        self.cursors[name] = Cursor(max(before.acked, acked), max(before.offered, acked + more))
+        row = self.subscriptions.get(name) or self.run(self.spool.subscriptions.open(durable(name, ".none")))
+        progress = Progress(acked, ((acked + 2, acked + 2 + more),), acked + more)
+        self.run(saved(self.spool, row.key, Save(1, progress)))
+        self.subscriptions[name] = row._replace(progress=progress)
 
     @rule(name=Names)
     def forget(self, name: str) -> None:
-        self.run(self.spool.forget(name))
-        self.cursors.pop(name, None)
+        assert self.run(self.spool.subscriptions.delete(("a", name))) == (name in self.subscriptions)
+        self.subscriptions.pop(name, None)
 
     @rule(peer=st.integers(0, 5), data=st.binary(max_size=9))
     def remember(self, peer: int, data: bytes) -> None:
@@ -180,8 +183,8 @@ class Model(RuleBasedStateMachine):
         if not hasattr(self, "spool"):
             return
         assert [each.id.sequence for each in self.run(self.spool.outbox(10_000))] == self.waiting
-        for name in ("billing", "audit"):
-            assert self.run(self.spool.cursor(name)) == self.cursors.get(name)
+        rows = {row.name: row for row in self.run(self.spool.subscriptions.all())}
+        assert rows == self.subscriptions
         assert self.run(self.spool.remembered()) == list(self.records.items())
         assert (self.spool.first_place, self.spool.last_place) == (self.floor + 1, self.last)
         met = {each.id for each in self.places.values()} | {

@@ -9,10 +9,11 @@ import pytest
 from gossamer.core.errors import SpecError
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId
-from gossamer.live.spool import Cursor, Kept, KeptPack, Lost, Spool, Stored, Waiting
+from gossamer.live.spool import Kept, KeptPack, Lost, Spool, Stored, Waiting
+from gossamer.live.spool.progress import Progress
 from gossamer.live.spool.schema import VERSION
-from live.spool.spooling import DAY_US, file_of, kept, outgoing, spooling
-from live.spool.versions import write_version_1
+from live.spool.spooling import DAY_US, Clock, durable, file_of, kept, outgoing, spooling
+from live.spool.versions import BACK_TO_5, BACK_TO_6, write_version_1
 from wire.test_pack import packed
 
 
@@ -29,16 +30,19 @@ def test_a_spool_of_version_1_is_brought_up_with_everything_in_it(tmp_path: Path
     write_version_1(tmp_path)
 
     async def scenario() -> None:
-        async with spooling(tmp_path) as spool:
+        async with spooling(tmp_path, now_us=Clock(1_000 * DAY_US + 9)) as spool:
             assert spool.incarnation > 4000
             assert (spool.first_place, spool.last_place) == (2, 3)
-            assert await spool.outbox(10) == [Waiting(2, EventId(7, 4000, 2), ".soccer", b"pub2")]
+            assert await spool.outbox(10) == [Waiting(2, EventId(7, 4000, 2), ".soccer", b"pub2", age_us=2)]
             assert await spool.keyed(".soccer", "goal-1") == EventId(7, 4000, 1)
             page = await spool.read(0)
             assert page.items == [Stored(2, b"ev2", 2, 86400000000002), Stored(3, b"ev3", 1, 86400000000003)]
             assert page.lost == [Lost(1, 1, ".", 0)]
-            assert await spool.cursor("billing") == Cursor(2, 3), "whatever was there may have been given out"
-            assert await spool.cursor("audit") == Cursor(9, 9)
+            for owner in ("a", "b"):  # nobody knows whose a name was: everybody's subscription begins there
+                billing = await spool.subscriptions.open(durable("billing", owner=owner))
+                assert billing.progress == Progress(2, (), 3), "whatever was there may have been given out"
+            assert (await spool.subscriptions.open(durable("audit"))).progress == Progress(9, (), 9)
+            assert (await spool.subscriptions.open(durable("new"))).progress == Progress(0)
             assert await spool.remembered() == [(8, b"record")]
             assert spool.keep([kept(1)]) == 4
 
@@ -64,7 +68,7 @@ def test_a_spool_is_brought_up_once(tmp_path: Path) -> None:
     async def scenario() -> None:
         for _ in range(2):
             async with spooling(tmp_path) as spool:
-                assert await spool.cursor("billing") == Cursor(2, 3)
+                assert (await spool.subscriptions.open(durable("billing"))).progress == Progress(2, (), 3)
 
     asyncio.run(scenario())
 
@@ -76,15 +80,15 @@ def test_a_spool_of_version_4_keeps_all_but_the_packs_that_were_delivered(tmp_pa
     async def scenario() -> None:
         async with spooling(tmp_path) as spool:
             spool.keep([kept(1), KeptPack(packs[0], ".soccer", 2, 1_000 * DAY_US), *apart, kept(2)])
-            spool.advance("billing", 2, 3)
             await spool.accept([outgoing(1), outgoing(2, key="goal")])
         db = sqlite3.connect(file_of(tmp_path))
+        db.executescript(f"INSERT INTO cursors VALUES ('billing', 2, 3); {BACK_TO_6} {BACK_TO_5}")
         db.executescript("ALTER TABLE published DROP COLUMN more; PRAGMA user_version = 4")
         db.close()
         async with spooling(tmp_path) as spool:
             assert [(each.id.sequence, each.more) for each in await spool.outbox(10)] == [(1, 0), (2, 0)]
             assert await spool.keyed(".soccer", "goal") == EventId(7, 1, 2)
-            assert await spool.cursor("billing") == Cursor(2, 3)
+            assert (await spool.subscriptions.open(durable("billing"))).progress == Progress(2, (), 3)
             assert [each.place for each in (await spool.read(0)).items] == [1, 7]
             assert spool.keep([kept(3)]) == 8
 

@@ -28,6 +28,16 @@ INSERT INTO records VALUES (1, 8, x'7265636f7264');
 PRAGMA user_version = 1;
 """
 
+BACK_TO_5 = """
+DROP INDEX event_streams;
+ALTER TABLE events DROP COLUMN ordinal;
+DROP INDEX run_streams;
+ALTER TABLE runs DROP COLUMN ordinal;
+"""
+"What version 6 brought."
+BACK_TO_6 = "DROP TABLE subscriptions; DROP TABLE subscription_streams; DROP TABLE held;"
+"What version 7 brought."
+
 
 def write_version_1(folder: Path) -> None:
     db = sqlite3.connect(folder / "spool.sqlite")

@@ -7,10 +7,12 @@ import socket
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.live.config import Config
-from gossamer.live.config_tables import Timeouts
+from gossamer.live.clients.client import Client
+from gossamer.live.config.config import Config
+from gossamer.live.config.tables import Timeouts
+from gossamer.live.links.link import TAKEN_WITHIN_S
+from gossamer.live.links.transports.tcp import SILENT_S, TcpChannel, bound_to
 from gossamer.live.node import Node
-from gossamer.live.transports.tcp import bound_to
 from live.watching import payloads
 
 FOREIGN, OTHER = (socket.AF_INET, "192.0.2.1"), (socket.AF_INET, "198.51.100.1")
@@ -48,11 +50,32 @@ def test_nodes_link_and_talk_over_ipv6() -> None:
     async def scenario() -> None:
         async with node("a") as a, node("b", a.address) as b:
             assert a.address.startswith("[::1]:")
-            assert [link.channel.where for link in b.station.board.links] == [a.address]
+            assert [link.channel.where for link in b.station.connections.links] == [a.address]
             assert [*b.station.seeds.peers] == [a.address]
             async with a.subscribe(".x") as inbox:
                 await b.publish(".x", b"by the longer road")
                 assert await payloads(inbox, 1) == [b"by the longer road"]
+
+    asyncio.run(scenario())
+
+
+def test_the_kernel_ends_a_stream_between_nodes_whose_other_end_is_silent_or_takes_nothing() -> None:
+    """So that a cut which nobody announces is noticed within seconds."""
+
+    def node(name: str, *seeds: str) -> Node:
+        return Node(Config(name=name, bind="127.0.0.1:0", seeds=seeds, timeouts=Timeouts(leave_s=0.3)))
+
+    async def scenario() -> None:
+        async with node("a") as a, node("b", a.address) as b, Client(a.address) as client:
+            assert client
+            taken_ms: dict[str, set[float]] = {"node": set(), "client": set()}
+            for link in (*a.station.connections.links, *b.station.connections.links):
+                assert isinstance(link.channel, TcpChannel)
+                stream = link.channel.transport.get_extra_info("socket")
+                assert stream.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
+                assert stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == SILENT_S
+                taken_ms[link.role].add(stream.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT))
+            assert taken_ms == {"node": {TAKEN_WITHIN_S * 1000}, "client": {0}}, "a client may be slow"
 
     asyncio.run(scenario())
 

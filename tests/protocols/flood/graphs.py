@@ -167,7 +167,7 @@ class Graph(Town):
     def _hook(self, peer: Peer, say: Callable[[Layer], None]) -> None:
         if peer in self.world.up:
             self.node(peer).tell(say)
-            self.node(peer).era.ends()
+            self.node(peer).era += 1
 
     # -- events -----------------------------------------------------------------------------------------------
 

@@ -24,9 +24,9 @@ from gossamer.core.machine import (
 )
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
+from gossamer.parts.awaited import AWAITED_MAX, PER_PEER, TRIES
 from gossamer.parts.seen import Seen
 from gossamer.parts.static import Static
-from gossamer.protocols.flood.awaited import AWAITED_MAX, PER_PEER, TRIES
 from gossamer.protocols.flood.branches import GUESTS_MAX
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Message, Near, Part, Pass, Prune
 from gossamer.protocols.flood.params import Params

@@ -193,13 +193,13 @@ def test_a_guest_that_is_silent_is_asked_and_one_that_is_gone_is_forgotten() -> 
     graph.stream(2, [0], 1)
     for _ in range(2 * STAY_US // 10**6 // 10):
         graph.stream(1, [2], 10)
-        graph.node(1).era.ends()
+        graph.node(1).era += 1
     assert graph.missing() == []
     assert [*graph.tree(1).branches[NEWS].guests] == [0]
     graph.crash(0)
     for _ in range(3 * STAY_US // 10**6 // 10):
         graph.stream(1, [2], 10)
-        graph.node(1).era.ends()
+        graph.node(1).era += 1
     assert [*graph.tree(1).branches[NEWS].guests] == []
 
 
@@ -224,7 +224,7 @@ def test_one_that_subscribes_again_is_pushed_to_as_soon_as_its_neighbours_know()
     for other in graph.links[9]:
         assert 9 in graph.tree(other).branches[NEWS].away
         graph.node(other).tell(lambda layer: layer.wants_changed(9))
-        graph.node(other).era.ends()
+        graph.node(other).era += 1
     graph.stream(4, range(4), 0.5)
     assert graph.missing() == []
 

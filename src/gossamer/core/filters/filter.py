@@ -1,7 +1,7 @@
 """A filter: a question about an event's attributes that can be asked, compared with others, written down and sent."""
 
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property
 from hashlib import blake2b
 
 from msgspec import Struct
@@ -12,28 +12,31 @@ from gossamer.core.filters.compiling import Check, compiled, compiled_tree
 from gossamer.core.filters.condensing import condensed
 from gossamer.core.filters.grammar import TEXT_MAX, read
 from gossamer.core.filters.outlines import outline
+from gossamer.core.filters.remembering import remembered
 from gossamer.core.filters.terms import TERMS_MAX, WEIGHT_MAX, Term
-from gossamer.core.filters.trees import Node, cost, node_text, settled
+from gossamer.core.filters.trees import Node, cost, settled
 
 SIZE = 32
 "Of a merged filter, if nothing else is asked for."
 KNOWN_MAX = 512
 "Texts whose filters are remembered: the same few are read again and again."
+KNOWN_CHARACTERS_MAX = 1 << 18
+"Of all of them. A filter takes up to a hundred bytes for each of its characters."
 
 
-class Filter(Struct, frozen=True, eq=False):
+class Filter(Struct, frozen=True, eq=False, dict=True):
     """Which events are wanted. Equal if the canonical texts are; made by `parse`."""
 
     text: str
     "The canonical form: `parse` of it is an equal filter."
     matches: Check
     "Whether an event with these attributes is wanted. Never raises: what is missing or of another type does not match."
-    terms: tuple[Term, ...]
-    "What must hold, multiplied out; for a filter too entangled for that, something wider."
     exact: bool
     "Whether the terms say all that the filter says."
     signature: int
     "64 bits of the canonical form, the same in every process."
+    told: tuple[Term, ...] | Node
+    "The terms, or the tree they are found from when somebody asks: not everybody does, and that takes long."
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Filter) and self.text == other.text
@@ -49,6 +52,11 @@ class Filter(Struct, frozen=True, eq=False):
 
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return parse, (self.text,)
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """What must hold, multiplied out; for a filter too entangled for that, something wider."""
+        return self.told if isinstance(self.told, tuple) else tuple(outline(self.told))
 
     @property
     def size(self) -> int:
@@ -66,7 +74,7 @@ class Filter(Struct, frozen=True, eq=False):
         return condense((self, other), size)
 
 
-@lru_cache(KNOWN_MAX)
+@remembered(KNOWN_MAX, KNOWN_CHARACTERS_MAX)
 def parse(text: str) -> Filter:
     """The filter a text describes."""
     tree = settled(read(text))
@@ -93,19 +101,19 @@ def condense(filters: Iterable[Filter], size: int = SIZE) -> Filter:
 
 def of_terms(terms: Sequence[Term]) -> Filter:
     """The filter that wants what meets any of these terms, which must be simplified."""
-    return _filter(conjunctions.terms_text(terms), compiled(terms), terms, exact=True)
+    return _filter(conjunctions.terms_text(terms), compiled(terms), tuple(terms), exact=True)
 
 
 def _entangled(tree: Node) -> Filter:
-    text = node_text(tree)
+    text = tree.text
     if len(text) > TEXT_MAX:
         raise Misuse(f"the filter, written out, is longer than {TEXT_MAX} characters: say less, or filter in parts")
-    return _filter(text, compiled_tree(tree), outline(tree), exact=False)
+    return _filter(text, compiled_tree(tree), tree, exact=False)
 
 
-def _filter(text: str, matches: Check, terms: Sequence[Term], exact: bool) -> Filter:
+def _filter(text: str, matches: Check, told: tuple[Term, ...] | Node, exact: bool) -> Filter:
     bits = blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest()
-    return Filter(text, matches, tuple(terms), exact, int.from_bytes(bits, "big"))
+    return Filter(text, matches, exact, int.from_bytes(bits, "big"), told)
 
 
 EVERYTHING = of_terms([{}])

@@ -1,110 +1,185 @@
-"""The language of filters: text in, a tree out, or an error that points at the character."""
+"""The language of filters, read from the left: each method takes one rule's tokens and gives the tree it describes.
 
-from functools import cache
-from typing import NoReturn, cast
+Only parentheses make it call itself, and those are counted: no text, however long, goes deep.
+"""
 
-from lark import Lark, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+from typing import NoReturn
 
 from gossamer.core.errors import Misuse
-from gossamer.core.filters.meaning import FilterPart, Meaning, Wrong
-from gossamer.core.filters.trees import Node
+from gossamer.core.filters import meaning
+from gossamer.core.filters.meaning import Constant
+from gossamer.core.filters.tokens import (
+    COMPARE,
+    END,
+    NAME,
+    NUMBER,
+    STRING,
+    Token,
+    Wrong,
+    complain,
+    tokens,
+    unexpected,
+)
+from gossamer.core.filters.trees import FALSE, TRUE, All, Any, Node, negation
 from gossamer.core.patterns import FILTER_MAX
 
 TEXT_MAX = FILTER_MAX
 "Characters of a filter, as given and in its canonical form."
+DEPTH_MAX = 32
+"Parentheses inside parentheses."
 
-GRAMMAR = r"""
-?start: either
-?either: together ("or" together)*
-?together: part ("and" part)*
-?part: "not" part -> negated
-     | LPAR either ")" -> grouped
-     | condition
-?condition: NAME -> flag
-          | "has" NAME -> has
-          | TRUE -> always
-          | FALSE -> never
-          | NAME COMPARE value -> compared
-          | value COMPARE NAME -> compared_backwards
-          | value COMPARE NAME COMPARE value -> between
-          | NAME "in" list -> member
-          | NAME "not" "in" list -> outsider
-          | NAME STARTSWITH STRING -> starts
-          | NAME (ENDSWITH | CONTAINS) STRING -> fits
-          | NAME "is" NAME -> kind
-list: "(" value ("," value)* ","? ")"
-value: NUMBER | STRING | TRUE | FALSE
-
-TRUE: "true"
-FALSE: "false"
-STARTSWITH: "startswith"
-ENDSWITH: "endswith"
-CONTAINS: "contains"
-COMPARE: "==" | "!=" | "<=" | ">=" | "<" | ">"
-LPAR: "("
-NUMBER: /[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?/
-STRING: /"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'/s
-NAME: /[^\W\d][\w.]*|`(?:[^`\\]|\\.)+`/s
-%ignore /[ \t\r\n\f]+/
-"""
-
-WORDS = {
-    "NAME": "an attribute",
-    "NUMBER": "a number",
-    "STRING": 'a text in quotes like "IBM"',
-    "COMPARE": "a comparison like == or <",
-    "$END": "the end",
-    "LPAR": "(",
-    "RPAR": ")",
-    "COMMA": "a comma",
-}
-SPELLING = {
-    "=": "write == for equal",
-    "&": "write and",
-    "|": "write or",
-    "!": "write not, or != for unequal",
-    '"': 'the text has no closing "',
-    "'": "the text has no closing '",
-    "`": "the name has no closing `",
-}
+VALUES = (NUMBER, STRING, "true", "false")
+STARTS = (NAME, *VALUES, "has", "not", "(")
+"What a condition, or what joins several, may begin with."
+TRUTHS: dict[str, Node] = {"true": TRUE, "false": FALSE}
+FITS = ("endswith", "contains")
+RELATIONS = (COMPARE, "in", "not", "is", "startswith", *FITS)
 
 
 def read(text: str) -> Node:
-    """The tree a text describes, as written."""
+    """The tree a text describes, as written; Misuse points at what is wrong with it."""
     if len(text) > TEXT_MAX:
         raise Misuse(f"the filter is {len(text)} characters long, more than {TEXT_MAX}: say less, or filter in parts")
     try:
-        return cast(FilterPart, _parser().parse(text)).node
+        return FilterReading(text).whole()
     except Wrong as wrong:
         complain(text, wrong.at, wrong.why)
-    except UnexpectedCharacters as strange:
-        complain(text, strange.pos_in_stream or 0, _strange(strange))
-    except UnexpectedToken as token:
-        at = len(text.rstrip()) if token.token.type == "$END" else token.pos_in_stream or 0
-        complain(text, at, f"expected {_expected(token)}")
-    except UnexpectedInput as unexpected:
-        complain(text, unexpected.pos_in_stream or 0, "this cannot stand here")
 
 
-def complain(text: str, at: int, why: str) -> NoReturn:
-    """One sentence, then the line it is about and a caret below the character."""
-    start = text.rfind("\n", 0, at) + 1
-    line = text[start:].split("\n", 1)[0]
-    first = max(0, at - start - 60)
-    shown = "".join(letter if letter.isprintable() else " " for letter in line[first : first + 100])
-    raise Misuse(f"filter, character {at + 1}: {why}\n  {shown}\n  {' ' * (at - start - first)}^")
+class FilterReading:
+    """One text on its way to a tree."""
 
+    def __init__(self, text: str) -> None:
+        self._tokens = iter(tokens(text))
+        self.token = next(self._tokens)
+        "The next one: it was looked at, and not taken yet."
+        self.open: list[Token] = []
+        "Parentheses that wait to be closed."
 
-def _strange(found: UnexpectedCharacters) -> str:
-    return SPELLING.get(found.char) or f"{found.char!r} means nothing here"
+    def take(self) -> Token:
+        taken, self.token = self.token, next(self._tokens, self.token)
+        return taken
 
+    def taken(self, *kinds: str) -> Token:
+        """The next token, which must be one of these."""
+        if self.token.kind not in kinds:
+            unexpected(self.token, *kinds)
+        return self.take()
 
-def _expected(found: UnexpectedToken) -> str:
-    words = sorted(WORDS.get(name, name.lower()) for name in found.accepts or found.expected)
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+    def refuse(self, *also: str) -> NoReturn:
+        """A condition could have ended here, or gone on with one of these. Of a parenthesis too many, nothing else is
+        told."""
+        closed = ")" if self.open else END
+        unexpected(self.token, *((closed,) if self.token.kind in (END, ")") else ("and", "or", closed, *also)))
 
+    def whole(self) -> Node:
+        node = self.either()
+        if self.token.kind != END:
+            self.refuse()
+        return node
 
-@cache
-def _parser() -> Lark:
-    """Made on first use: who filters nothing does not wait for it. The basic lexer keeps words like `in` apart."""
-    return Lark(GRAMMAR, parser="lalr", lexer="basic", transformer=Meaning(), maybe_placeholders=False)
+    def either(self) -> Node:
+        parts = [self.together()]
+        while self.token.kind == "or":
+            self.take()
+            parts.append(self.together())
+        return Any(tuple(parts)) if parts[1:] else parts[0]
+
+    def together(self) -> Node:
+        parts = [self.part()]
+        while self.token.kind == "and":
+            self.take()
+            parts.append(self.part())
+        return All(tuple(parts)) if parts[1:] else parts[0]
+
+    def part(self) -> Node:
+        nots = 0
+        while self.token.kind == "not":
+            self.take()
+            nots += 1
+        node = self.grouped() if self.token.kind == "(" else self.condition()
+        return negation(node) if nots % 2 else node
+
+    def grouped(self) -> Node:
+        self.open.append(self.take())
+        if len(self.open) > DEPTH_MAX:
+            raise Wrong(self.open[0], f"parentheses are nested more than {DEPTH_MAX} deep: say it flatter")
+        node = self.either()
+        if self.token.kind != ")":
+            self.refuse()
+        self.take()
+        self.open.pop()
+        return node
+
+    # -- conditions -------------------------------------------------------------------------------------------------
+
+    def condition(self) -> Node:
+        kind = self.token.kind
+        if kind == NAME:
+            return self.about(self.take())
+        if kind == "has":
+            self.take()
+            return meaning.has(self.taken(NAME))
+        if kind not in VALUES:
+            unexpected(self.token, *STARTS)
+        first = self.take()
+        if self.token.kind == COMPARE:
+            return self.backwards(meaning.constant(first))
+        if kind not in TRUTHS:
+            unexpected(self.token, COMPARE)
+        self.ends(COMPARE)
+        return TRUTHS[kind]
+
+    def ends(self, *also: str) -> None:
+        """A condition may end here; if it does not, something else is missing."""
+        if self.token.kind not in ("and", "or", ")", END) or (self.token.kind == ")" and not self.open):
+            self.refuse(*also)
+
+    def about(self, name: Token) -> Node:
+        """What is said of an attribute that was named first."""
+        kind = self.token.kind
+        if kind == COMPARE:
+            how = self.take()
+            return meaning.compared(name, how, self.value())
+        if kind == "in":
+            self.take()
+            return meaning.member(name, self.list())
+        if kind == "not":
+            self.take()
+            self.taken("in")
+            return meaning.outsider(name, self.list())
+        if kind == "startswith":
+            self.take()
+            return meaning.starts(name, self.taken(STRING))
+        if kind in FITS:
+            how = self.take()
+            return meaning.fits(name, how, self.taken(STRING))
+        if kind == "is":
+            self.take()
+            return meaning.kind(name, self.taken(NAME))
+        self.ends(*RELATIONS)
+        return meaning.flag(name)
+
+    def backwards(self, first: Constant) -> Node:
+        """A value first, then the attribute, and perhaps another value."""
+        how, name = self.take(), self.taken(NAME)
+        if self.token.kind != COMPARE:
+            self.ends(COMPARE)
+            return meaning.compared_backwards(first, how, name)
+        other = self.take()
+        return meaning.between(first, how, name, other, self.value())
+
+    def value(self) -> Constant:
+        return meaning.constant(self.taken(*VALUES))
+
+    def list(self) -> list[Constant]:
+        self.taken("(")
+        listed = [self.value()]
+        while self.taken(",", ")").kind == ",":
+            if self.token.kind == ")":
+                self.take()
+                break
+            if self.token.kind not in VALUES:
+                unexpected(self.token, *VALUES, ")")
+            listed.append(self.value())
+        return listed

@@ -17,6 +17,7 @@ from gossamer.core.filters.places import ByRange, Counting, EqualTerms, Range, W
 from gossamer.core.filters.terms import Term
 
 Key = TypeVar("Key", bound=Hashable)
+Places = TypeVar("Places", ByRange, ByText, Counting)
 Equal: TypeAlias = str | int | float | tuple[bool]
 "A value to look up; truth values in a tuple of their own, since True == 1."
 Found: TypeAlias = tuple[str, list[Equal]] | Range | Part | None
@@ -40,6 +41,8 @@ class Index(Generic[Key]):
         self._by_range = ByRange()
         self._by_text = ByText()
         self._counting = Counting()
+        self._used: list[ByRange | ByText | Counting] = []
+        "Those of the three in which any filter ever stood."
         self._checks: dict[Key, Check] = {}
         "The filters themselves."
         self._next = 0
@@ -76,7 +79,7 @@ class Index(Generic[Key]):
         found: list[int] = []
         for bucket in self._buckets(attributes):
             bucket.find(attributes, found)
-        for places in (self._by_range, self._by_text, self._counting):
+        for places in self._used:
             places.find(attributes, found)
         if len(found) < 2:
             return [self._keys[number] for number in found]
@@ -91,7 +94,7 @@ class Index(Generic[Key]):
             bucket.find(attributes, found, one=True)
             if found:
                 return True
-        for places in (self._by_range, self._by_text, self._counting):
+        for places in self._used:
             places.find(attributes, found, one=True)
             if found:
                 return True
@@ -125,12 +128,17 @@ class Index(Generic[Key]):
         by = range_of(wanted.term)
         part = None if by is not None and by.closed else part_of(wanted.term)
         if part is not None:
-            self._by_text.add(slot, wanted, part)
+            self._use(self._by_text).add(slot, wanted, part)
         elif by is not None:
-            self._by_range.add(slot, wanted, by)
+            self._use(self._by_range).add(slot, wanted, by)
         else:
-            self._counting.add(slot, wanted)
+            self._use(self._counting).add(slot, wanted)
         return slot, part or by
+
+    def _use(self, places: Places) -> Places:
+        if places not in self._used:
+            self._used.append(places)
+        return places
 
     def _best_equality(self, term: Term) -> tuple[str, list[Equal]] | None:
         """The attribute that must equal something under which the fewest other terms stand."""

@@ -1,22 +1,21 @@
-"""What each rule of the grammar means: a condition is a set of values, and everything else joins conditions."""
+"""What can be said of an attribute: every condition is a set of values."""
 
 import math
 import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from lark import Token, Transformer, v_args
-
 from gossamer.core.filters import spans, values
 from gossamer.core.filters.spans import AFTER, ALL, BEFORE, Spans
-from gossamer.core.filters.trees import FALSE, TRUE, All, Any, Condition, Node, negation
+from gossamer.core.filters.tokens import NUMBER, STRING, Token, Wrong
+from gossamer.core.filters.trees import Condition
 from gossamer.core.filters.values import PRESENT, Value, Values
 
-DEPTH_MAX = 32
-"Parentheses inside parentheses."
 NAME_MAX = 255
 INT_MIN, INT_MAX = -(2**63), 2**64 - 1
 "What an event's attributes can carry."
+SHORT = 19
+"Digits of a whole number below which it surely is one of these."
 
 ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
 LETTERS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "`": "`"}
@@ -25,22 +24,8 @@ KINDS = {
     "text": Values(texts=ALL),
     "bool": Values(bools=values.FALSE | values.TRUE),
 }
+TRULY = Values(bools=values.TRUE)
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-
-
-class Wrong(Exception):
-    """Something that the grammar allows and the meaning does not, and where."""
-
-    def __init__(self, token: Token, why: str, further: int = 0) -> None:
-        super().__init__(why)
-        self.at, self.why = (token.start_pos or 0) + further, why
-
-
-class FilterPart(NamedTuple):
-    """A part of the filter, and how deep its parentheses go."""
-
-    node: Node
-    depth: int = 0
 
 
 class Constant(NamedTuple):
@@ -48,84 +33,65 @@ class Constant(NamedTuple):
     token: Token
 
 
-@v_args(inline=True)
-class Meaning(Transformer[Token, FilterPart]):
-    """The parser calls these from the leaves up: nothing here calls itself, however long the text."""
-
-    def either(self, *parts: FilterPart) -> FilterPart:
-        return FilterPart(Any(tuple(part.node for part in parts)), max(part.depth for part in parts))
-
-    def together(self, *parts: FilterPart) -> FilterPart:
-        return FilterPart(All(tuple(part.node for part in parts)), max(part.depth for part in parts))
-
-    def negated(self, part: FilterPart) -> FilterPart:
-        return FilterPart(negation(part.node), part.depth)
-
-    def grouped(self, opening: Token, part: FilterPart) -> FilterPart:
-        if part.depth >= DEPTH_MAX:
-            raise Wrong(opening, f"parentheses are nested more than {DEPTH_MAX} deep: say it flatter")
-        return FilterPart(part.node, part.depth + 1)
-
-    def always(self, _: Token) -> FilterPart:
-        return FilterPart(TRUE)
-
-    def never(self, _: Token) -> FilterPart:
-        return FilterPart(FALSE)
-
-    def flag(self, name: Token) -> FilterPart:
-        return _said(name, Values(bools=values.TRUE))
-
-    def has(self, name: Token) -> FilterPart:
-        return _said(name, PRESENT)
-
-    def kind(self, name: Token, kind: Token) -> FilterPart:
-        if kind.value not in KINDS:
-            raise Wrong(kind, "expected number, text or bool")
-        return _said(name, KINDS[kind.value])
-
-    def compared(self, name: Token, how: Token, constant: Constant) -> FilterPart:
-        return _said(name, _comparison(how.value, how, constant))
-
-    def compared_backwards(self, constant: Constant, how: Token, name: Token) -> FilterPart:
-        return _said(name, _comparison(TURNED[how.value], how, constant))
-
-    def between(self, first: Constant, one: Token, name: Token, other: Token, last: Constant) -> FilterPart:
-        if one.value[0] not in "<>" or one.value[0] != other.value[0]:
-            raise Wrong(other, "a range is written with < and <= on both sides, or with > and >= on both")
-        ends = (_comparison(TURNED[one.value], one, first), _comparison(other.value, other, last))
-        return _said(name, values.both(ends))
-
-    def member(self, name: Token, listed: Sequence[Constant]) -> FilterPart:
-        return _said(name, _listed(listed))
-
-    def outsider(self, name: Token, listed: Sequence[Constant]) -> FilterPart:
-        return _said(name, _others(_listed(listed)))
-
-    def starts(self, name: Token, _: Token, prefix: Token) -> FilterPart:
-        return _said(name, Values(texts=spans.starting(_unquoted(prefix))))
-
-    def fits(self, name: Token, how: Token, sought: Token) -> FilterPart:
-        text = _unquoted(sought)
-        return _said(name, Values(texts=ALL, musts=((how.value, text),)) if text else KINDS["text"])
-
-    def list(self, *constants: Constant) -> Sequence[Constant]:
-        return constants
-
-    def value(self, token: Token) -> Constant:
-        match token.type:
-            case "NUMBER":
-                return Constant(_number(token), token)
-            case "STRING":
-                return Constant(_unquoted(token), token)
-            case truth:
-                return Constant(truth == "TRUE", token)
+def constant(token: Token) -> Constant:
+    if token.kind == NUMBER:
+        return Constant(_number(token), token)
+    if token.kind == STRING:
+        return Constant(_unquoted(token), token)
+    return Constant(token.kind == "true", token)
 
 
-def _said(name: Token, wanted: Values) -> FilterPart:
-    called = _unquoted(name) if name.value[0] == "`" else name.value
+def flag(name: Token) -> Condition:
+    return _said(name, TRULY)
+
+
+def has(name: Token) -> Condition:
+    return _said(name, PRESENT)
+
+
+def kind(name: Token, kind: Token) -> Condition:
+    if kind.said not in KINDS:
+        raise Wrong(kind, "expected number, text or bool")
+    return _said(name, KINDS[kind.said])
+
+
+def compared(name: Token, how: Token, constant: Constant) -> Condition:
+    return _said(name, _comparison(how.said, how, constant))
+
+
+def compared_backwards(constant: Constant, how: Token, name: Token) -> Condition:
+    return _said(name, _comparison(TURNED[how.said], how, constant))
+
+
+def between(first: Constant, one: Token, name: Token, other: Token, last: Constant) -> Condition:
+    if one.said[0] not in "<>" or one.said[0] != other.said[0]:
+        raise Wrong(other, "a range is written with < and <= on both sides, or with > and >= on both")
+    ends = (_comparison(TURNED[one.said], one, first), _comparison(other.said, other, last))
+    return _said(name, values.both(ends))
+
+
+def member(name: Token, listed: Sequence[Constant]) -> Condition:
+    return _said(name, _listed(listed))
+
+
+def outsider(name: Token, listed: Sequence[Constant]) -> Condition:
+    return _said(name, _others(_listed(listed)))
+
+
+def starts(name: Token, prefix: Token) -> Condition:
+    return _said(name, Values(texts=spans.starting(_unquoted(prefix))))
+
+
+def fits(name: Token, how: Token, sought: Token) -> Condition:
+    text = _unquoted(sought)
+    return _said(name, Values(texts=ALL, musts=((how.said, text),)) if text else KINDS["text"])
+
+
+def _said(name: Token, wanted: Values) -> Condition:
+    called = _unquoted(name) if name.said[0] == "`" else name.said
     if len(called) > NAME_MAX:
         raise Wrong(name, f"an attribute's name has at most {NAME_MAX} characters")
-    return FilterPart(Condition(called, wanted))
+    return Condition(called, wanted)
 
 
 def _comparison(how: str, operator: Token, constant: Constant) -> Values:
@@ -158,10 +124,10 @@ def _point(value: Value) -> Values:
 def _listed(constants: Sequence[Constant]) -> Values:
     given = [constant.value for constant in constants]
     truths = [value for value in given if isinstance(value, bool)]
-    texts = [spans.point(value) for value in given if isinstance(value, str)]
-    numbers = [spans.point(value) for value in given if isinstance(value, int | float) and not isinstance(value, bool)]
+    texts = [value for value in given if isinstance(value, str)]
+    numbers = [value for value in given if not isinstance(value, bool | str)]
     bools = (values.TRUE if True in truths else 0) | (values.FALSE if False in truths else 0)
-    return Values(False, bools, spans.united(numbers), spans.united(texts))
+    return Values(False, bools, spans.points(numbers), spans.points(texts))
 
 
 def _others(listed: Values) -> Values:
@@ -176,7 +142,9 @@ def _others(listed: Values) -> Values:
 
 def _number(token: Token) -> int | float:
     """Whole numbers are ints, however they are written: 100 and 100.0 are the same number."""
-    said = token.value
+    said = token.said
+    if len(said) < SHORT and said.isdigit():
+        return int(said)
     whole = said.lstrip("+-").isdigit()
     digits = said.lstrip("+-").lstrip("0")
     if whole and (
@@ -201,4 +169,5 @@ def _unquoted(token: Token) -> str:
             raise Wrong(token, why, found.start() + 1)
         return chr(int(code, 16))
 
-    return ESCAPE.sub(letter, token.value[1:-1])
+    inner = token.said[1:-1]
+    return ESCAPE.sub(letter, inner) if "\\" in inner else inner

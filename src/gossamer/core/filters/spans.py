@@ -6,6 +6,8 @@ rays are all the same thing, and and, or, not are one walk along the cuts. Equal
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator
+from itertools import cycle
+from operator import itemgetter
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -15,6 +17,8 @@ Ordered: TypeAlias = str | int | float
 Cut: TypeAlias = tuple[Ordered, int]
 
 BEFORE, AFTER = 0, 1
+LEAST: Cut = ("", BEFORE)
+"No text comes before the empty one: a cut there divides nothing."
 
 
 class Spans(Struct, frozen=True):
@@ -45,6 +49,8 @@ class Spans(Struct, frozen=True):
 
     def points(self) -> list[Ordered] | None:
         """The values one by one, if they can be counted."""
+        if (len(self.cuts) + self.inside) % 2:
+            return None  # there is no end to them
         listed: list[Ordered] = []
         for low, high in self.intervals():
             if high is None or not is_point(low or ("", BEFORE), high):
@@ -66,12 +72,18 @@ def is_point(low: Cut, high: Cut) -> bool:
 
 
 def point(value: Ordered) -> Spans:
-    return both(above(value, BEFORE), above(value, AFTER).inverse())
+    return points((value,))
+
+
+def points(values: Iterable[Ordered]) -> Spans:
+    """These values and no others."""
+    cuts = [cut for value in sorted({*values}) for cut in ((value, BEFORE), (value, AFTER))]
+    return Spans(True, tuple(cuts[1:])) if cuts and cuts[0] == LEAST else Spans(False, tuple(cuts))
 
 
 def above(value: Ordered, side: int) -> Spans:
-    """From the cut upwards. No text comes before the empty one: a cut there divides nothing."""
-    return ALL if (value, side) == ("", BEFORE) else Spans(False, ((value, side),))
+    """From the cut upwards."""
+    return ALL if (value, side) == LEAST else Spans(False, ((value, side),))
 
 
 def both(one: Spans, other: Spans) -> Spans:
@@ -87,11 +99,24 @@ def either(one: Spans, other: Spans) -> Spans:
 
 
 def united(sets: Iterable[Spans]) -> Spans:
-    """All in one; in rounds of pairs, since one after the other would take the square of the time."""
-    left = list(sets)
-    while len(left) > 1:
-        left = [either(*left[at : at + 2]) if at + 1 < len(left) else left[at] for at in range(0, len(left), 2)]
-    return left[0] if left else NONE
+    """All in one: along the cuts of all, counting how many sets one is in."""
+    given = list(sets)
+    if len(given) < 2:
+        return given[0] if given else NONE
+    steps: list[tuple[Cut, int]] = []
+    for each in given:
+        steps += zip(each.cuts, cycle((-1, 1) if each.inside else (1, -1)))
+    steps.sort(key=itemgetter(0))
+    within = sum(each.inside for each in given)
+    first, kept = within > 0, list[Cut]()
+    for cut, step in steps:
+        before, within = within, within + step
+        if not before or not within:
+            if kept and kept[-1] == cut:
+                kept.pop()  # out of one and into another at the same place
+            else:
+                kept.append(cut)
+    return Spans(first, tuple(kept))
 
 
 def combined(one: Spans, other: Spans, keeps: Callable[[bool, bool], bool]) -> Spans:

@@ -1,35 +1,52 @@
 """Filters as trees: conditions on one attribute each, joined by and, or. `not` is gone: it sank into the conditions."""
 
 from collections.abc import Iterable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
+from operator import attrgetter, or_
 from typing import TypeAlias
 
 from msgspec import Struct
 
-from gossamer.core.filters import values
+from gossamer.core.filters import spans, values
 from gossamer.core.filters.values import ANYTHING, NOTHING, Values
 from gossamer.core.filters.writing import conditions
 
 
-class Condition(Struct, frozen=True):
-    """Whether an attribute is one of these values."""
+class Condition(Struct, frozen=True, dict=True):
+    """Whether an attribute is one of these values. As text, like all nodes: written once, as it is asked for often."""
 
     name: str
     values: Values
 
+    @cached_property
+    def text(self) -> str:
+        return " and ".join(conditions(self.name, self.values))
 
-class All(Struct, frozen=True):
+
+class All(Struct, frozen=True, dict=True):
     parts: "tuple[Node, ...]" = ()
 
+    @cached_property
+    def text(self) -> str:
+        return " and ".join(f"({each.text})" if type(each) is Any else each.text for each in self.parts) or "true"
 
-class Any(Struct, frozen=True):
+
+class Any(Struct, frozen=True, dict=True):
     parts: "tuple[Node, ...]" = ()
+
+    @cached_property
+    def text(self) -> str:
+        return " or ".join(each.text for each in self.parts) or "false"
 
 
 class Not(Struct, frozen=True):
     """Only in what was just read."""
 
     part: "Node"
+
+    @property
+    def text(self) -> str:
+        return f"not ({self.part.text})"
 
 
 Node: TypeAlias = Condition | All | Any | Not
@@ -96,37 +113,22 @@ def _any(nodes: Iterable[Node]) -> Node:
 
 
 def _union(alike: list[Values]) -> Values:
-    """Sets with the same patterns as one; in rounds of pairs, as one by one would take the square of the time."""
-    while len(alike) > 1:
-        alike = [reduce(_either, alike[at : at + 2]) for at in range(0, len(alike), 2)]
-    return alike[0]
-
-
-def _either(one: Values, other: Values) -> Values:
-    united = values.either(one, other)
-    assert united is not None, "sets with the same patterns have a union"
-    return united
+    """Sets with the same patterns as one."""
+    if len(alike) == 1:
+        return alike[0]
+    return Values(
+        any(each.missing for each in alike),
+        reduce(or_, (each.bools for each in alike)),
+        spans.united(each.numbers for each in alike),
+        spans.united(each.texts for each in alike),
+        alike[0].musts,
+        alike[0].nots,
+    )
 
 
 def _joined(kind: type[All] | type[Any], parts: Sequence[Node], drop: Node) -> Node:
     kept = list(dict.fromkeys(part for part in parts if part != drop))
-    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=node_text)))
-
-
-def node_text(node: Node) -> str:
-    match node:
-        case Condition(name, wanted):
-            return " and ".join(conditions(name, wanted))
-        case All(parts):
-            return " and ".join(_inner(part) for part in parts) or "true"
-        case Any(parts):
-            return " or ".join(map(node_text, parts)) or "false"
-        case Not(part):
-            return f"not ({node_text(part)})"
-
-
-def _inner(part: Node) -> str:
-    return f"({node_text(part)})" if isinstance(part, Any) else node_text(part)
+    return kept[0] if len(kept) == 1 else kind(tuple(sorted(kept, key=attrgetter("text"))))
 
 
 def cost(node: Node) -> tuple[int, int]:

@@ -4,12 +4,14 @@ import re
 from collections.abc import Iterator
 
 from gossamer.core.filters import spans
-from gossamer.core.filters.spans import BEFORE, NONE, Cut, Ordered, Spans
+from gossamer.core.filters.spans import AFTER, BEFORE, NONE, Cut, Ordered, Spans
 from gossamer.core.filters.values import FALSE, PRESENT, TRUE, Value, Values
 
 KEYWORDS = ("and", "or", "not", "in", "is", "has", "true", "false", "startswith", "endswith", "contains")
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
 KINDS = ("number", "text", "bool")
+EMPTY = (("", AFTER),)
+"Up to the empty text there is nothing but it."
 ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "`": "\\`"}
 
 
@@ -64,6 +66,8 @@ def _one_kind(called: str, values: Values) -> list[str]:
 
 def _spans(called: str, within: Spans) -> list[str]:
     """Values of one kind: their list, or the interval around them without the gaps. Empty if it is the whole kind."""
+    if len(within.cuts) == 1 and within.cuts != EMPTY:
+        return [_interval(called, None, *within.cuts) if within.inside else _interval(called, *within.cuts, None)]
     points = within.points()
     if points is not None:
         return [_member(called, "in", points)]

@@ -14,7 +14,7 @@ from gossamer.core.errors import Misuse, PeerFault
 from gossamer.live.keys import files
 from gossamer.live.keys.grants import SKEW_S, Grant
 from gossamer.live.keys.signing import Signer, short
-from gossamer.live.trust import Caller, Name
+from gossamer.live.keys.trust import Caller, Name
 
 AUTHORITY_DAYS = 20 * 365
 BUNDLE_MAX = 8

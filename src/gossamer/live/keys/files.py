@@ -34,7 +34,7 @@ def read_private(path: Path) -> bytes:
 
 
 def write(path: Path, data: bytes, *, private: bool = False) -> None:
-    """All of it or nothing, whatever happens meanwhile."""
+    """All of it or nothing, whatever happens meanwhile; on disk when this returns."""
     try:
         handle, made = mkstemp(prefix=f".{path.name}.", dir=path.parent)  # private from the start
         try:
@@ -45,6 +45,7 @@ def write(path: Path, data: bytes, *, private: bool = False) -> None:
             if not private:
                 os.chmod(made, 0o644)
             os.replace(made, path)
+            settle(path.parent)
         except BaseException:
             with suppress(OSError):
                 os.unlink(made)
@@ -53,10 +54,24 @@ def write(path: Path, data: bytes, *, private: bool = False) -> None:
         raise Misuse(f"cannot write {path}: {wrong.strerror}") from None
 
 
+def settle(folder: Path) -> None:
+    """Names in a folder are its content: a file that was made or renamed is there after a power cut only if this, too,
+    has reached the disk. (Not on Windows, which has no way to ask.)"""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def make_folder(path: Path) -> None:
     """A folder for keys; one that is there already stays as it is."""
     try:
-        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.is_dir():
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            settle(path.parent)
     except FileExistsError:
         raise Misuse(f"{path} is a file: name a folder") from None
     except OSError as wrong:

@@ -9,7 +9,7 @@ from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.live.keys.sealed import Authorities, seal
 from gossamer.live.keys.signing import Signer
-from gossamer.live.trust import Act, Name
+from gossamer.live.keys.trust import Act, Name
 from gossamer.protocols.hpmcast.messages import Digits
 
 SKEW_S = 300

@@ -1,6 +1,5 @@
 """A node's ring of keys: what the network's authority signed is believed, and nothing else."""
 
-import logging
 import ssl
 import time
 from collections.abc import Callable, Sequence
@@ -14,14 +13,16 @@ from msgspec.structs import replace
 from gossamer.core.errors import Misuse, PeerFault
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.topics import Topic
-from gossamer.live.keys import files, tls
+from gossamer.live.keys import tls
 from gossamer.live.keys.certificates import caller
 from gossamer.live.keys.folder import REVOKED, Papers, read_papers, read_signer
-from gossamer.live.keys.grants import Grant, open_grant
+from gossamer.live.keys.grants import SKEW_S, Grant, open_grant
+from gossamer.live.keys.kept import KeptFile
 from gossamer.live.keys.revoked import Revocations, open_revocations
+from gossamer.live.keys.serials import Serials
 from gossamer.live.keys.signing import fingerprint, text, verifier, verify
 from gossamer.live.keys.standing import Held, Memory, Standing
-from gossamer.live.trust import Act, Caller, Outdated, Record, Stranger, decode_record
+from gossamer.live.keys.trust import Act, Caller, Outdated, Record, Stranger, check_addresses, decode_record
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.wire.proof import NO_PACK, Levels, Proof, Proofs, Stamp, stamp
 
@@ -29,7 +30,6 @@ GOOD_S = 10.0
 "How long a key that was found good is believed without looking at dates again; revocation counts at once."
 SIGNERS_MAX = 10_000
 
-log = logging.getLogger("gossamer.keys")
 _encoder = msgspec.msgpack.Encoder()
 
 
@@ -43,12 +43,14 @@ class SignerOf(NamedTuple):
 
 
 class Keyring:
-    """`live.trust.Trust` from a node's folder. Never needs the authority's key, nor the network's folder."""
+    """`live.keys.trust.Trust` from a node's folder. Never needs the authority's key, nor the network's folder."""
 
     def __init__(self, papers: Papers, now_s: float) -> None:
         self.name = papers.grant.node
         self.peer: Peer = peer_of(self.name)
         self._standing = Standing()
+        self._serials = Serials(papers.folder)
+        self._list = KeptFile(papers.folder / REVOKED, "the list of revoked keys")
         self._grants: Memory[Held] = Memory()
         self._records: Memory[tuple[Record, Held]] = Memory()
         self._proofs = Proofs()
@@ -71,7 +73,7 @@ class Keyring:
             self._revocations, self._revoked = papers.revocations, papers.revoked
             self._signers.clear()
         elif papers.revoked != self._revoked:
-            self._keep_list()
+            self._list.keep(lambda: self._revoked)
         self._take(papers, time.time() if now_s is None else now_s)
 
     def _take(self, papers: Papers, now_s: float) -> None:
@@ -112,11 +114,13 @@ class Keyring:
     def admit(self, data: bytes, now_s: float) -> Record:
         question = sha256(data).digest()
         record, held = self._records.get(question) or self._records.put(question, self._genuine(data))
+        if held.grant.not_before_s - SKEW_S <= now_s:  # one that ran out has replaced those before it all the same
+            self._standing.add(record.peer, held)
+            self._serials.met(record.peer, held.grant.serial)
         if not held.grant.in_date(now_s):
             raise Outdated(f"the grant of {record.name} is out of date")
         if held.fingerprint in self._revocations.keys:
             raise Outdated(f"the key of {record.name} is revoked")
-        self._standing.add(record.peer, held)
         return record
 
     def _genuine(self, data: bytes) -> tuple[Record, Held]:
@@ -128,7 +132,7 @@ class Keyring:
             raise PeerFault(f"a record of {record.name} with the grant of {held.grant.node} in {held.grant.network}")
         if not verify(held.grant.key, record.signature, record_text(record)):
             raise PeerFault(f"a record of {record.name} that it did not sign")
-        return record, held
+        return check_addresses(record), held
 
     def _held(self, sealed: bytes) -> Held:
         question = sha256(sealed).digest()
@@ -145,22 +149,23 @@ class Keyring:
         return held.grant.in_date(now_s) and held.fingerprint not in self._revocations.keys
 
     def may(self, peer: Peer, act: Act, topic: Topic, now_s: float) -> bool:
-        grants = self._standing.of(peer) if peer != self.peer else (self._own,)
-        return any(
-            held.grant.covers(act, topic) and self._is_good(held, now_s)
-            for held in grants
-            if held.fingerprint == grants[0].fingerprint
-        )
+        newest = self._newest(peer)
+        return newest is not None and newest.grant.covers(act, topic) and self._is_good(newest, now_s)
 
     def owner(self, peer: Peer) -> str:
-        return next((held.grant.owner for held in self._standing.of(peer)), "")
+        newest = self._newest(peer)
+        return newest.grant.owner if newest is not None else ""
 
     def lives_at(self, peer: Peer) -> Address:
         newest = self._newest(peer)
         return newest.grant.address if newest is not None else ()
 
     def _newest(self, peer: Peer) -> Held | None:
-        return self._own if peer == self.peer else next(iter(self._standing.of(peer)), None)
+        """The grant that counts; None: it was not met, though older ones may have been."""
+        if peer == self.peer:
+            return self._own
+        held = next(iter(self._standing.of(peer)), None)
+        return held if held is not None and held.grant.serial >= self._serials.of(peer) else None
 
     # -- proofs -------------------------------------------------------------------------------------------------
 
@@ -181,11 +186,11 @@ class Keyring:
 
     def _find_signer(self, publisher: Peer, short: bytes, now_s: float) -> SignerOf:
         grants = self._standing.of(publisher) if publisher != self.peer else (self._own, *self._standing.of(publisher))
-        signed_by = [held for held in grants if held.short == short]
-        if not signed_by:
+        newest = next((held for held in grants if held.short == short), None)
+        if newest is None:
             raise Stranger(f"an event by key {short.hex()}, of which no record was admitted")
-        node, key = signed_by[0].grant.node, signed_by[0].grant.key
-        if not any(self._is_good(held, now_s) for held in signed_by):
+        node, key = newest.grant.node, newest.grant.key
+        if not self._is_good(newest, now_s):
             raise Outdated(f"an event of {node} by a key that is revoked or out of date")
         if len(self._signers) >= SIGNERS_MAX:
             self._signers.clear()
@@ -213,7 +218,7 @@ class Keyring:
             return []
         self._revocations, self._revoked = found, data
         self._signers.clear()
-        self._keep_list()
+        self._list.keep(lambda: self._revoked)
         return self.shut_out()
 
     def shut_out(self) -> list[Peer]:
@@ -226,11 +231,10 @@ class Keyring:
         newest = self._newest(peer)
         return newest is None or newest.fingerprint in self._revocations.keys
 
-    def _keep_list(self) -> None:
-        try:
-            files.write(self._papers.folder / REVOKED, self._revoked)
-        except Misuse as trouble:  # it counts nevertheless, and comes again after a restart
-            log.warning("the list of revoked keys is not kept: %s", trouble)
+    def settled(self) -> None:
+        """Waits until what was learnt while running is on disk, or could not be written."""
+        self._list.settled()
+        self._serials.settled()
 
 
 def record_text(record: Record) -> bytes:

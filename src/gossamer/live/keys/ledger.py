@@ -74,13 +74,16 @@ class Ledger:
 
     def add(self, issued: Issued) -> None:
         line = _encoder.encode(issued) + b"\n"
+        new = not self.path.exists()
         try:
-            with self.path.open("r+b" if self.path.exists() else "xb") as file:
+            with self.path.open("xb" if new else "r+b") as file:
                 file.truncate(self.whole)
                 file.seek(self.whole)
                 file.write(line)
                 file.flush()
                 os.fsync(file.fileno())
+            if new:
+                files.settle(self.path.parent)
         except OSError as wrong:
             raise Misuse(f"cannot write {self.path}: {wrong.strerror}") from None
         self.whole += len(line)

@@ -21,8 +21,6 @@ from gossamer.live.keys.signing import Signer
 from gossamer.protocols.hpmcast.addresses import Address, written
 
 ABOUT, LEDGER, NODES = "network.json", "issued.jsonl", "nodes"
-DAYS = 365
-"How long a grant is good, unless told otherwise."
 
 State: TypeAlias = Literal["good", "revoked", "expired", "not yet"]
 
@@ -87,26 +85,35 @@ class Network:
         publish: Sequence[str] = (),
         subscribe: Sequence[str] = (),
         *,
+        no_publish: Sequence[str] = (),
+        no_subscribe: Sequence[str] = (),
         owner: str | None = None,
         address: str | None = None,
-        days: float = DAYS,
+        days: float | None = None,
         new_key: bool = False,
         now_s: float | None = None,
     ) -> Issued:
-        """A grant for a new node, or a new one for a node that has one: same key, and same topics, owner and
-        address unless others are given. All the node needs then lies in `folder_of(node)`."""
+        """A grant for a new node, or a new one, which replaces the one before, for a node that has one. What is not
+        said stays as it was: key, topics, owner, address, how many days it is good. `no_publish` and `no_subscribe`
+        take topics away. All the node needs then lies in `folder_of(node)`."""
         wishes.named(node, wishes.NODE_MAX, "node", "--node")
-        topics, now_s = (wishes.topics(publish), wishes.topics(subscribe)), _now(now_s)
-        valid_s = wishes.validity(days, now_s)
+        now_s = _now(now_s)
         with files.alone(self.folder):
             ledger = Ledger(self._ledger)
             before = ledger.newest().get(node)
             if before is None:
                 ledger.refuse_twin(node)
-            elif not any(topics):
-                topics = before.publish, before.subscribe
+            topics = (
+                wishes.changed(before.publish if before else (), publish, no_publish, "--publish"),
+                wishes.changed(before.subscribe if before else (), subscribe, no_subscribe, "--subscribe"),
+            )
             if not any(topics):
-                raise Misuse(f"{node} may do nothing yet: add --publish .topic or --subscribe .topic")
+                raise Misuse(
+                    f"{node} could do nothing any more: shut it out with gossamer keys revoke --node {node}"
+                    if before
+                    else f"{node} may do nothing yet: add --publish .topic or --subscribe .topic"
+                )
+            valid_s = wishes.validity(days, before, now_s)
             label = wishes.label(owner if owner is not None else before.owner if before else "")
             place = wishes.address(address if address is not None else before.address if before else "")
             self._refuse_place(node, place, topics[1], now_s)

@@ -10,7 +10,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.live.keys.grants import Key, Seconds
 from gossamer.live.keys.sealed import Authorities, seal
 from gossamer.live.keys.signing import Signer
-from gossamer.live.trust import Name
+from gossamer.live.keys.trust import Name
 
 KEYS_MAX = 1000
 "Keys whose grants have run out leave the list, so this bounds revocations within the validity of grants."

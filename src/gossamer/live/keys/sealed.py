@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 
 from gossamer.core.errors import PeerFault
 from gossamer.live.keys.signing import SHORT, Signer, short, text, verify
-from gossamer.live.trust import Stranger
+from gossamer.live.keys.trust import Stranger
 
 
 class Sealed(Struct, frozen=True, array_like=True):

@@ -10,7 +10,7 @@ from gossamer.live.keys.grants import Grant
 from gossamer.live.keys.signing import SHORT, fingerprint
 
 GRANTS_MAX = 8
-"Of one peer: what it signed under an earlier key or grant may still be on its way."
+"Of one peer: the newest is the only one that counts; what it signed under an earlier key may still be on its way."
 PEERS_MAX = 50_000
 "Only the authority can add to them; whoever was heard of longest ago is forgotten first."
 REMEMBERED = 10_000

@@ -7,13 +7,15 @@ import msgspec
 
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import topic
-from gossamer.live.config_place import LEVELS_MAX, RADIX_MAX
+from gossamer.live.config.place import LEVELS_MAX, RADIX_MAX
 from gossamer.live.keys.grants import TOPICS_MAX
 from gossamer.live.keys.ledger import Issued
-from gossamer.live.trust import Name
+from gossamer.live.keys.trust import Name
 from gossamer.protocols.hpmcast.addresses import Address
 
 NETWORK_MAX, NODE_MAX, OWNER_MAX = 40, 64, 64
+DAYS = 365
+"How long a grant is good, unless told otherwise."
 DAYS_MAX = 36_500
 
 
@@ -29,7 +31,10 @@ def named(name: str, longest: int, what: str, option: str) -> str:
     )
 
 
-def validity(days: float, now_s: float) -> tuple[int, int]:
+def validity(days: float | None, before: Issued | None, now_s: float) -> tuple[int, int]:
+    """From now on, for as many days as are wished, or as the grant before was good for."""
+    if days is None:
+        days = (before.not_after_s - before.not_before_s) / 86400 if before else DAYS
     if not 0 < days <= DAYS_MAX:
         raise Misuse(f"--days must be between 1 and {DAYS_MAX:,}, not {days}")
     return int(now_s), int(now_s + days * 86400)
@@ -40,6 +45,17 @@ def topics(names: Iterable[str]) -> tuple[str, ...]:
     if len(checked) > TOPICS_MAX:
         raise Misuse(f"a grant names {TOPICS_MAX} topics at most: grant topics above them")
     return checked
+
+
+def changed(before: Iterable[str], more: Iterable[str], less: Iterable[str], option: str) -> tuple[str, ...]:
+    """Topics of a grant, with some more and without some: what is not named stays as it was."""
+    before, more, less = tuple(before), topics(more), topics(less)
+    for each in less:
+        if each in more:
+            raise Misuse(f"{option} {each} and --no-{option[2:]} {each} contradict each other: give one of them")
+        if each not in before:
+            raise Misuse(f"--no-{option[2:]} {each}: what was granted is {', '.join(before) or 'nothing'}")
+    return topics((*(each for each in before if each not in less), *more))
 
 
 def label(owner: str) -> str:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.live.spool.items import Delivered, KeptPack, Outgoing, places, topics
-from gossamer.live.spool.jobs import ROW_BYTES, Accept, Ask, Change, Job, Keep, Outcome
+from gossamer.live.spool.jobs import ROW_BYTES, Accept, Ask, Change, Commit, Job, Keep, Note, Outcome
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
 from gossamer.live.spool.writer import Writer
@@ -28,6 +28,8 @@ class Courier:
         self._ended: Future[None] = self._loop.create_future()
         self.writer = Writer(open_store, self._loop, self._settle, self._ready, self._ended)
         self.queue_bytes = queue_bytes
+        self.hearers: list[Callable[[Commit], None]] = []
+        "Told of everything that was kept, or not, or deleted."
         self.dropped = 0
         "Deliveries there was no room for."
         self._tick: list[Job] = []
@@ -69,6 +71,7 @@ class Courier:
         if queued and queued + size > self.queue_bytes:
             self._missed.add(first, topics(deliveries))
             self.dropped += places(deliveries)
+            self._loop.call_soon(self._tell, Commit((), [Keep(first, deliveries, size)]))
             return
         self._tell_missed()
         self._keeping += size
@@ -89,6 +92,14 @@ class Courier:
         self._check_open()
         future: Future[T] = self._loop.create_future()
         self._patient.append(Ask(answer, future))
+        self._hand_over_soon()
+        return future
+
+    def note(self, make: Callable[[Store], T]) -> "Future[T]":
+        """Done once it is committed, together with everything else this turn of the loop asks for."""
+        self._check_open()
+        future: Future[T] = self._loop.create_future()
+        self._tick.append(Note(make, future))
         self._hand_over_soon()
         return future
 
@@ -149,8 +160,8 @@ class Courier:
     def _has_room(self, size: int) -> bool:
         return not self._accepting or self._accepting + size <= self.queue_bytes
 
-    def _settle(self, outcomes: list[Outcome], accepted: int) -> None:
-        """Called by the thread, once per round."""
+    def _settle(self, outcomes: list[Outcome], accepted: int, commit: Commit | None) -> None:
+        """Called by the thread: what became of a round, and again when questions are answered."""
         self._accepting -= accepted
         for future, result, fault in outcomes:
             if future.done():
@@ -161,6 +172,12 @@ class Courier:
                 future.set_exception(fault)
         if self._patient:
             self._hand_over()
+        if commit is not None:
+            self._tell(commit)
+
+    def _tell(self, commit: Commit) -> None:
+        for hear in self.hearers:
+            hear(commit)
 
 
 def size_of(events: Sequence[Outgoing] | Delivered) -> int:

@@ -13,6 +13,7 @@ from gossamer.live.spool.items import Delivered, Kept, Stored
 from gossamer.live.spool.packs import Packs
 from gossamer.live.spool.rows import write_rows
 from gossamer.live.spool.runs import IN_NO_RUN, Runs
+from gossamer.live.spool.streams import NOT_HELD, Streams, Stretch
 from gossamer.wire.pack import Pack
 
 SCANNED_MAX = 10_000
@@ -28,6 +29,7 @@ class Events:
         self.db = db
         self.packs = Packs(db)
         self.runs = Runs(db)
+        self.streams = Streams(db, self.packs)
 
     def add(self, batches: Sequence[tuple[int, Delivered]]) -> None:
         """Each batch with the place of its first event. An id that is there already stays where it is."""
@@ -46,12 +48,12 @@ class Events:
     def _add_apart(self, events: Sequence[tuple[int, Kept]]) -> None:
         """Events with a row each."""
         rows: list[Any] = []
-        for place, (event_id, topic, body, hops, at_us) in events:
+        for place, (event_id, topic, body, hops, at_us, ordinal) in events:
             rows += (
                 *(place, event_id.publisher, event_id.incarnation, event_id.sequence),
-                *(topic, hops, at_us, b"" if type(body) is Pack else body),
+                *(topic, hops, at_us, b"" if type(body) is Pack else body, ordinal),
             )
-        write_rows(self.db, "INSERT OR IGNORE INTO events SELECT * FROM (VALUES", 8, rows, f") WHERE {IN_NO_RUN}")
+        write_rows(self.db, "INSERT OR IGNORE INTO events SELECT * FROM (VALUES", 9, rows, f") WHERE {IN_NO_RUN}")
         self.packs.add(events)
 
     def page(
@@ -111,26 +113,43 @@ class Events:
         return {
             each
             for each, key in keys.items()
-            if self.db.execute(BODY, key).fetchone() is not None or self.runs.alone(each)
+            if self.db.execute(PLACE, key).fetchone() is not None or self.runs.has(each)
         }
 
-    def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
-        """The oldest events, as a query for (first, at, at_us, size): a run goes as a whole."""
+    def prunable(self, limit: int, floor: int) -> tuple[str, dict[str, int]]:
+        """The oldest events after this place, as a query for (first, at, at_us, size): a run goes as a whole."""
         query = """SELECT * FROM (SELECT place AS first, place AS at, at_us,
                                          length(sealed) + ifnull(length(content), 0) AS size
-                                  FROM events LEFT JOIN packs ON last = place ORDER BY place LIMIT :limit)
+                                  FROM events LEFT JOIN packs ON last = place WHERE place > :floor
+                                  ORDER BY place LIMIT :limit)
                    UNION ALL
-                   SELECT * FROM (SELECT first, last, at_us, length(content) FROM runs ORDER BY last LIMIT :limit)
+                   SELECT * FROM (SELECT first, last, at_us, length(content) FROM runs WHERE last > :floor
+                                  ORDER BY last LIMIT :limit)
                    ORDER BY at LIMIT :limit"""
-        return query, {"limit": limit}
+        return query, {"limit": limit, "floor": floor}
 
-    def prune(self, up_to: int) -> None:
-        self.db.execute("DELETE FROM events WHERE place <= ?", (up_to,))
+    def prune(self, after: int, up_to: int) -> list[Stretch]:
+        """Deletes what stands in these places and is not held; what that was."""
+        gone = self.streams.between(after, up_to)
+        for table, column in (("events", "place"), ("runs", "last")):
+            self.db.execute(
+                f"DELETE FROM {table} WHERE {column} > ? AND {column} <= ? AND {column} {NOT_HELD}", (after, up_to)
+            )
         self.packs.prune(up_to)
-        self.runs.prune(up_to)
+        self.runs.forget()
+        return gone
+
+    def delete(self, places: Sequence[int]) -> list[Stretch]:
+        """Deletes what was held in these places; what that was."""
+        gone = [each for place in places for each in self.streams.between(place - 1, place)]
+        self.db.executemany("DELETE FROM events WHERE place = ?", [(place,) for place in places])
+        self.db.executemany("DELETE FROM runs WHERE last = ?", [(place,) for place in places])
+        self.runs.forget()
+        return gone
 
 
 BODY = "SELECT sealed, place FROM events WHERE publisher = ? AND incarnation = ? AND sequence = ?"
+PLACE = "SELECT place FROM events WHERE publisher = ? AND incarnation = ? AND sequence = ?"
 
 
 def seen(db: sqlite3.Connection, limit: int) -> list[EventId]:

@@ -34,6 +34,8 @@ class Waiting(NamedTuple):
     sealed: bytes
     more: int = 0
     "So many events follow the first: then these are the bytes of a pack."
+    age_us: int = 0
+    "How long ago it was accepted, by the time the node has lived through."
 
     @property
     def ids(self) -> list[EventId]:
@@ -56,7 +58,9 @@ class Kept(NamedTuple):
     "By itself, or the pack it came in."
     hops: int = 0
     at_us: int = 0
-    "When it was delivered, in microseconds since 1970: its age is counted from here."
+    "When it was delivered, by the time the node has lived through: its age is counted from here."
+    ordinal: int = 0
+    "Its place in its stream; 0: it has none."
 
 
 class KeptPack(NamedTuple):
@@ -66,9 +70,15 @@ class KeptPack(NamedTuple):
     topic: Topic
     hops: int
     at_us: int
+    ordinal: int = 0
+    "Of the first: each of the others has one more. 0: they have none."
 
     def each(self) -> list[Kept]:
-        return [Kept(event_id, self.topic, self.pack, self.hops, self.at_us) for event_id in self.pack.ids]
+        step = 1 if self.ordinal else 0
+        return [
+            Kept(event_id, self.topic, self.pack, self.hops, self.at_us, self.ordinal + step * i)
+            for i, event_id in enumerate(self.pack.ids)
+        ]
 
 
 Delivered: TypeAlias = Sequence[Kept | KeptPack]
@@ -116,12 +126,3 @@ class Page(NamedTuple):
     "Read on after this place: everything up to here is in `items`, in `lost`, or of no interest to this reader."
     lost: list[Lost]
     "What this reader cannot have any more, told once to a reader that goes from page to page."
-
-
-class Cursor(NamedTuple):
-    """How far a named subscription has come."""
-
-    acked: int
-    "Everything up to this place is acknowledged."
-    offered: int
-    "The highest place ever given to the reader: what lies between may have been handled."

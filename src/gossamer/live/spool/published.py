@@ -9,7 +9,7 @@ from typing import Any
 from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
 from gossamer.live.spool.items import Outgoing, Waiting
-from gossamer.live.spool.rows import write_rows
+from gossamer.live.spool.rows import sum_rows, write_rows
 from gossamer.live.spool.schema import number
 from gossamer.wire.pack import Pack, opened, unpack
 
@@ -17,6 +17,17 @@ BODY = """SELECT sequence, more, sealed FROM outbox JOIN
           (SELECT number, sequence, more FROM published WHERE publisher = ? AND incarnation = ? AND sequence <= ?
            ORDER BY sequence DESC LIMIT 1) USING (number)"""
 "Of the only row an event may be in."
+SIZE = "CASE WHEN length(sealed) > 3000 THEN (length(sealed) / 4092 + 1) * 4096 ELSE length(sealed) + 32 END"
+"What a row of the outbox takes up in the file, about: beyond most of a page it has pages of its own."
+BY_FIRSTS = "WHERE number IN (SELECT number FROM (VALUES"
+BY_ID = ") CROSS JOIN published ON publisher = column1 AND incarnation = column2 AND sequence = column3)"
+IDS = """SELECT publisher, incarnation, sequence, more FROM outbox CROSS JOIN published USING (number)
+         ORDER BY number LIMIT ?"""
+
+
+def row_bytes(body: bytes) -> int:
+    """The same."""
+    return (len(body) // 4092 + 1) * 4096 if len(body) > 3000 else len(body) + 32
 
 
 class Published:
@@ -25,8 +36,11 @@ class Published:
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
         self._next = number(db, "SELECT max(number) FROM published") + 1
+        self.outbox_bytes = number(db, f"SELECT sum({SIZE}) FROM outbox")
+        "What waits, as far as it is committed."
 
-    def add(self, publications: Iterable[Outgoing], at_us: int) -> None:
+    def add(self, publications: Iterable[Outgoing], at_us: int) -> int:
+        """How much more waits."""
         rows: list[Any] = []
         bodies: list[Any] = []
         for each in publications:
@@ -36,35 +50,43 @@ class Published:
             self._next = count + 1  # a number that was rolled back is not used again
         write_rows(self.db, "INSERT INTO published VALUES", 8, rows)
         write_rows(self.db, "INSERT INTO outbox VALUES", 2, bodies)
+        return sum(map(row_bytes, bodies[1::2]))
 
-    def hand_over(self, firsts: Iterable[EventId]) -> None:
-        """The rows that begin with these wait no longer: their bodies go."""
+    def hand_over(self, firsts: Iterable[EventId]) -> int:
+        """The rows that begin with these wait no longer: their bodies go. How much less waits."""
         values: list[Any] = []
-        for each in firsts:
+        for each in {*firsts}:
             values += each.publisher, each.incarnation, each.sequence
-        write_rows(
-            self.db,
-            "DELETE FROM outbox WHERE number IN (SELECT number FROM (VALUES",
-            3,
-            values,
-            ") CROSS JOIN published ON publisher = column1 AND incarnation = column2 AND sequence = column3)",
-        )
+        freed = sum_rows(self.db, f"SELECT sum({SIZE}) FROM outbox {BY_FIRSTS}", 3, values, BY_ID)
+        write_rows(self.db, f"DELETE FROM outbox {BY_FIRSTS}", 3, values, BY_ID)
+        return freed
 
-    def waiting(self, after: int, limit: int) -> list[Waiting]:
-        """The rows of at most so many events (or of one row, however many it has), after that with a number."""
+    def waiting_ids(self, limit: int) -> tuple[list[EventId], int]:
+        """The events of the oldest rows, at most about so many, and how many wait in all."""
+        found = self.db.execute(IDS, (limit,)).fetchall()
+        ids = [
+            EventId(publisher, incarnation, first + i)
+            for publisher, incarnation, first, more in found
+            for i in range(more + 1)
+        ]
+        return ids[:limit], number(self.db, "SELECT sum(more + 1) FROM outbox CROSS JOIN published USING (number)")
+
+    def waiting(self, after: int, limit: int, limit_bytes: int, now_us: int) -> list[Waiting]:
+        """The rows of at most so many events and bytes (or one row, whatever it has), after that with a number."""
         found = self.db.execute(
-            """SELECT number, publisher, incarnation, sequence, topic, sealed, more
+            """SELECT number, publisher, incarnation, sequence, topic, sealed, more, ? - at_us
                FROM outbox CROSS JOIN published USING (number) WHERE number > ? ORDER BY number LIMIT ?""",
-            (after, limit),
+            (now_us, after, limit),
         )
         rows: list[Waiting] = []
         for count, publisher, incarnation, sequence, *about in found:  # one by one: a row may hold 256 KiB
             rows.append(Waiting(count, EventId(publisher, incarnation, sequence), *about))
             limit -= 1 + rows[-1].more
-            if limit <= 0:
+            limit_bytes -= len(rows[-1].sealed)
+            if limit <= 0 or limit_bytes <= 0:
                 break
         found.close()  # or it would stay open on an old state of the file
-        return rows if limit >= 0 else rows[:-1] or rows
+        return rows if limit >= 0 and limit_bytes >= 0 else rows[:-1] or rows
 
     def alone(self, event_id: EventId) -> bytes:
         """A publication that waits, or shares a row with one; nothing if it is neither."""
@@ -85,7 +107,7 @@ class Published:
         ).fetchone()
         return row and EventId(*row)
 
-    def prunable(self, limit: int) -> tuple[str, dict[str, int]]:
+    def prunable(self, limit: int, floor: int) -> tuple[str, dict[str, int]]:
         """The oldest publications, up to the first that still waits, as a query for (first, at, at_us, size)."""
         query = """SELECT number AS first, number AS at, at_us, 0 AS size FROM published
                    WHERE number < ifnull((SELECT min(number) FROM outbox), :next) ORDER BY number LIMIT :limit"""

@@ -7,7 +7,7 @@ from gossamer.core.ids import EventId
 from gossamer.live.spool.items import KeptPack, Stored
 from gossamer.wire.pack import opened, unpack, unproved
 
-INSERT = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+INSERT = "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 APART = "SELECT 1 FROM events WHERE publisher = ? AND incarnation = ? AND sequence BETWEEN ? AND ? LIMIT 1"
 NEXT = "SELECT low, content FROM runs WHERE publisher = ? AND incarnation = ? AND high >= ? ORDER BY high LIMIT 1"
 "The only run that may have an event, for none has any that another has."
@@ -36,9 +36,13 @@ class Runs:
             return False
         if self.db.execute(APART, (*named, low.sequence, high.sequence)).fetchone() is not None:
             return False
-        about = (kept.topic, kept.hops, kept.at_us, kept.pack.content)
+        about = (kept.topic, kept.hops, kept.at_us, kept.pack.content, kept.ordinal)
         self.db.execute(INSERT, (first + count - 1, first, *named, low.sequence, high.sequence, *about))
         return True
+
+    def has(self, event_id: EventId) -> bool:
+        row = self.db.execute(NEXT, (event_id.publisher, event_id.incarnation, event_id.sequence)).fetchone()
+        return row is not None and row[0] <= event_id.sequence
 
     def alone(self, event_id: EventId) -> bytes:
         """An event of one of these packs, sealed with a proof of its own; nothing if it is in none, or has none."""
@@ -64,9 +68,9 @@ class Runs:
         finally:
             found.close()  # or it would stay open on an old state of the file
 
-    def prune(self, up_to: int) -> None:
+    def forget(self) -> None:
+        """What was in the run asked for last may be deleted."""
         self._met = {}
-        self.db.execute("DELETE FROM runs WHERE last <= ?", (up_to,))
 
 
 def follow_up(ids: Sequence[EventId]) -> bool:

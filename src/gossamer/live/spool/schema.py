@@ -2,21 +2,23 @@
 
 Version 2 notes how far a named subscription was offered events, and which events were lost to overload or a full disk.
 Version 3 keeps packs: events that came together share their bytes. Version 4 keeps those delivered whole in one row,
-version 5 those published together.
+version 5 those published together. Version 6 finds events by their ordinals. Version 7 knows durable subscriptions by
+their owners; a cursor of a name alone stays where it was, and a subscription of that name, whoever's, begins there.
 """
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.live.spool.faults import damaged
+from gossamer.live.spool.numbering import number_events
 
 Durability: TypeAlias = Literal["process", "disk"]
 
-VERSION = 5
+VERSION = 7
 FILE = "spool.sqlite"
 SYNCHRONOUS = {"process": "NORMAL", "disk": "FULL"}
 "What every commit waits for: that the system has it, or that the disk has it."
@@ -33,6 +35,27 @@ RUNS = """CREATE TABLE runs (last INTEGER PRIMARY KEY, first INTEGER NOT NULL, p
        incarnation INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL, topic TEXT NOT NULL,
        hops INTEGER NOT NULL, at_us INTEGER NOT NULL, content BLOB NOT NULL)"""
 RUN_IDS = "CREATE INDEX run_ids ON runs (publisher, incarnation, high, low)"
+ORDINALS = (
+    # Behind the bodies, which nobody steps over to read them: the indices have them too.
+    "ALTER TABLE events ADD COLUMN ordinal INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX event_streams ON events (topic, publisher, incarnation, ordinal) WHERE ordinal > 0",
+    "ALTER TABLE runs ADD COLUMN ordinal INTEGER NOT NULL DEFAULT 0",
+    "CREATE INDEX run_streams ON runs (topic, publisher, incarnation, ordinal, low, high) WHERE ordinal > 0",
+)
+SUBSCRIPTIONS = (
+    # What is done with beyond `acked`, as ranges of places; `told`: how many of the `gone` the reader knows of.
+    """CREATE TABLE subscriptions (owner TEXT NOT NULL, name TEXT NOT NULL, topic TEXT NOT NULL, filter TEXT NOT NULL,
+       ordered INTEGER NOT NULL, recover INTEGER NOT NULL, subtrees BLOB NOT NULL, since_us INTEGER NOT NULL,
+       used_us INTEGER NOT NULL, acked INTEGER NOT NULL, beyond BLOB NOT NULL, offered INTEGER NOT NULL,
+       told INTEGER NOT NULL, began INTEGER NOT NULL, gone INTEGER NOT NULL, idle_us INTEGER NOT NULL,
+       PRIMARY KEY (owner, name)) WITHOUT ROWID""",
+    """CREATE TABLE subscription_streams (owner TEXT NOT NULL, name TEXT NOT NULL, publisher INTEGER NOT NULL,
+       incarnation INTEGER NOT NULL, topic TEXT NOT NULL, ranges BLOB NOT NULL,
+       PRIMARY KEY (owner, name, publisher, incarnation, topic)) WITHOUT ROWID""",
+    # Events up to the floor that are kept because a subscription needs them: the last place of each row.
+    """CREATE TABLE held (place INTEGER PRIMARY KEY, first INTEGER NOT NULL, topic TEXT NOT NULL,
+       bytes INTEGER NOT NULL)""",
+)
 TABLES = (
     # Single numbers: incarnation, places (up to where they may have been given out), floor (up to where pruned).
     "CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID",
@@ -57,9 +80,11 @@ TABLES = (
     LOST,
     "CREATE TABLE cursors (name TEXT PRIMARY KEY, acked INTEGER NOT NULL, offered INTEGER NOT NULL) WITHOUT ROWID",
     "CREATE TABLE records (number INTEGER PRIMARY KEY, peer INTEGER NOT NULL UNIQUE, data BLOB NOT NULL)",
+    *ORDINALS,
+    *SUBSCRIPTIONS,
 )
 
-STEPS: dict[int, tuple[str, ...]] = {
+STEPS: dict[int, tuple[str | Callable[[sqlite3.Connection], None], ...]] = {
     1: (
         LOST,
         "ALTER TABLE cursors ADD COLUMN offered INTEGER NOT NULL DEFAULT 0",
@@ -75,6 +100,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         "DELETE FROM packs",
         "DELETE FROM events WHERE sealed = x''",
     ),
+    5: (*ORDINALS, number_events),
+    6: SUBSCRIPTIONS,
 }
 "From each older version to the next."
 
@@ -137,8 +164,8 @@ def _check(db: sqlite3.Connection, file: str) -> None:
 def _bring_up(db: sqlite3.Connection, version: int) -> None:
     with transaction(db):
         for older in range(version or VERSION, VERSION):
-            for statement in STEPS[older]:
-                db.execute(statement)
+            for step in STEPS[older]:
+                db.execute(step) if isinstance(step, str) else step(db)
         for statement in () if version else TABLES:
             db.execute(statement)
         db.execute(f"PRAGMA user_version = {VERSION}")
@@ -151,8 +178,8 @@ def number(db: sqlite3.Connection, query: str, *values: object) -> int:
 
 
 @contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All of it or nothing."""
+def transaction(db: sqlite3.Connection, undone: Callable[[], None] = lambda: None) -> Iterator[None]:
+    """All of it or nothing; then memory is told too."""
     db.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -161,4 +188,5 @@ def transaction(db: sqlite3.Connection) -> Iterator[None]:
         if db.in_transaction:
             with suppress(sqlite3.Error):  # what made the work fail is told, not what made its undoing fail
                 db.execute("ROLLBACK")
+        undone()
         raise

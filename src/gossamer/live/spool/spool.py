@@ -10,9 +10,13 @@ from gossamer.core.ids import EventId, Peer
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.courier import Courier
 from gossamer.live.spool.events import seen
-from gossamer.live.spool.items import Cursor, Delivered, Outgoing, Page, Waiting, places
+from gossamer.live.spool.items import Delivered, Outgoing, Page, Waiting, places
+from gossamer.live.spool.jobs import Commit
 from gossamer.live.spool.schema import SYNCHRONOUS, Durability
 from gossamer.live.spool.store import Store
+from gossamer.live.spool.streams import Stretch
+from gossamer.live.spool.subscription_store import SubscriptionStore
+from gossamer.live.spool.subscriptions import Key
 
 QUEUE_BYTES = 64 << 20
 "What may be queued and not yet committed, of publications and of deliveries each."
@@ -28,8 +32,13 @@ class Spool:
     def __init__(self, courier: Courier, store: Store) -> None:
         self._courier, self._store = courier, store
         self._last = store.settled
+        self.subscriptions = SubscriptionStore(courier)
         self.incarnation = store.incarnation
         "This life of the node: greater than every one before, and on the disk already."
+        self.jumped = store.jumped
+        "Whether the machine's clock seems to have been set since the last life, or that to have been long ago."
+        self.on_disk = store.on_disk
+        "Whether what is committed outlives the process."
 
     @classmethod
     async def open(
@@ -39,6 +48,7 @@ class Spool:
         durability: Durability = "process",
         keep_s: float = 86400,
         keep_bytes: int = 1 << 30,
+        durable_bytes: int = 1 << 30,
         queue_bytes: int = QUEUE_BYTES,
         now_us: Callable[[], int] = wall_us,
     ) -> "Spool":
@@ -46,7 +56,7 @@ class Spool:
         however it comes, `disk` survives the loss of power too."""
         if durability not in SYNCHRONOUS:
             raise Misuse(f'durability is "process" or "disk", not {durability!r}')
-        courier = Courier(lambda: Store(folder, durability, keep_s, keep_bytes, now_us), queue_bytes)
+        courier = Courier(lambda: Store(folder, durability, keep_s, keep_bytes, now_us, durable_bytes), queue_bytes)
         return cls(courier, await courier.start())
 
     # -- publications -------------------------------------------------------------------------------------------
@@ -65,9 +75,24 @@ class Spool:
         handed = tuple(firsts)
         self._courier.change(lambda store: store.later.hand_over(handed))
 
-    async def outbox(self, limit: int, after: int = 0) -> list[Waiting]:
+    async def outbox(self, limit: int, after: int = 0, limit_bytes: int = 1 << 62) -> list[Waiting]:
         """What still waits, oldest first, after the number of the last one read."""
-        return await self._courier.ask(lambda store: store.published.waiting(after, limit))
+        return await self._courier.ask(
+            lambda store: store.published.waiting(after, limit, limit_bytes, store.lifetime.now_us())
+        )
+
+    async def outbox_ids(self, limit: int) -> tuple[list[EventId], int]:
+        """The oldest events that still wait, without their bodies, and how many wait in all."""
+        return await self._courier.ask(lambda store: store.published.waiting_ids(limit))
+
+    @property
+    def outbox_bytes(self) -> int:
+        """What waits, as far as it is committed."""
+        return self._store.published.outbox_bytes
+
+    def lived_us(self) -> int:
+        """The time by which ages are counted."""
+        return self._store.lifetime.now_us()
 
     # -- deliveries ---------------------------------------------------------------------------------------------
 
@@ -100,6 +125,32 @@ class Spool:
         """Those of these events that were delivered here, and kept."""
         return await self._courier.ask(lambda store: store.events.delivered(ids))
 
+    def hear(self, hearer: Callable[[Commit], None]) -> None:
+        """Tells, once for every commit, what came into the log, what could not be kept, and what was deleted. Whoever
+        is answered by the spool has been told before of what the answer is about."""
+        self._courier.hearers.append(hearer)
+
+    async def held(self) -> list[Stretch]:
+        """All there is in the log, by streams."""
+        return await self._courier.ask(lambda store: store.events.streams.held())
+
+    async def stream_floors(self) -> list[Stretch]:
+        """What of which streams was pruned, or given up, up to the last."""
+        return await self._courier.ask(lambda store: store.stream_floors.all())
+
+    async def give_up(self, gone: Stretch) -> dict[Key, int]:
+        """Nobody has these any more, which is on disk when this returns. Which durable subscriptions lost them, and how
+        many these have lost for good in all their lives."""
+        return await self._courier.note(lambda store: store.give_up(gone))
+
+    async def read_stream(
+        self, topic: Topic, publisher: Peer, incarnation: int, first: int, last: int, limit_bytes: int = 1 << 20
+    ) -> list[bytes]:
+        """Events of one stream by their ordinals, sealed with proofs of their own: those that are here and fit, and at
+        least one. A single event may be larger than `limit_bytes`."""
+        wanted = Stretch(topic, publisher, incarnation, first, last)
+        return await self._courier.ask(lambda store: store.events.streams.read(wanted, limit_bytes))
+
     async def seen(self, limit: int) -> list[EventId]:
         """The ids last delivered or published, newest last: what a new life must not deliver again."""
         return await self._courier.ask(lambda store: seen(store.db, limit))
@@ -114,23 +165,15 @@ class Spool:
         """The last place given out, in this life or before."""
         return self._last
 
-    # -- cursors and records ------------------------------------------------------------------------------------
-
-    async def cursor(self, name: str) -> Cursor | None:
-        """How far a named subscription came; None: nobody used that name."""
-        return await self._courier.ask(lambda store: store.later.cursor(name))
-
-    def advance(self, name: str, acked: int, offered: int) -> None:
-        """A named subscription came further; it never goes back."""
-        self._courier.change(lambda store: store.later.advance(name, Cursor(acked, offered)))
-
-    async def forget(self, name: str) -> None:
-        """Nobody will use this name again."""
-        await self._courier.ask(lambda store: store.later.forget_cursor(name))
+    # -- records ----------------------------------------------------------------------------------------------
 
     def remember(self, peer: Peer, data: bytes) -> None:
         """A peer's signed record, in place of an older one; the newest thousand are kept."""
         self._courier.change(lambda store: store.later.remember(peer, data))
+
+    def renewed(self, version: int) -> None:
+        """This node has made a record of its own: those of later lives have greater versions, as their incarnations."""
+        self._courier.change(lambda store: store.later.renew(version))
 
     async def remembered(self) -> list[tuple[Peer, bytes]]:
         """Those records, newest last."""
@@ -153,9 +196,9 @@ class Spool:
         """Why the last attempt to write failed; None: it did not."""
         return self._courier.writer.trouble
 
-    def tune(self, keep_s: float, keep_bytes: int) -> None:
+    def tune(self, keep_s: float, keep_bytes: int, durable_bytes: int) -> None:
         """New bounds of retention."""
-        self._courier.change(lambda store: store.retention.tune(keep_s, keep_bytes))
+        self._courier.change(lambda store: store.tune(keep_s, keep_bytes, durable_bytes))
 
     async def tidy(self) -> None:
         """Deletes now what retention would delete by and by."""

@@ -9,16 +9,21 @@ from typing import TypeAlias
 
 from gossamer.core.ids import EventId
 from gossamer.core.topics import ROOT, Topic
-from gossamer.live.spool.events import Events
+from gossamer.live.spool.events import Events, is_wanted
 from gossamer.live.spool.faults import explained, no_folder
+from gossamer.live.spool.held import Held
 from gossamer.live.spool.items import Delivered, Lost, Outgoing, Page, places
 from gossamer.live.spool.later import Later
+from gossamer.live.spool.lifetime import Lifetime
 from gossamer.live.spool.lock import Lock
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.published import Published
 from gossamer.live.spool.retention import NOTHING, Retention
 from gossamer.live.spool.rows import write_rows
 from gossamer.live.spool.schema import FILE, SYNCHRONOUS, Durability, connect, number, transaction
+from gossamer.live.spool.stream_floors import StreamFloors
+from gossamer.live.spool.streams import Stretch
+from gossamer.live.spool.subscriptions import Key, SubscriptionTable
 
 AHEAD = 1 << 24
 """Places are given out before their events are committed, and a reader may have met one that a crash then undid. They
@@ -38,9 +43,11 @@ class Store:
         keep_s: float,
         keep_bytes: int,
         now_us: Callable[[], int],
+        durable_bytes: int = 1 << 30,
     ) -> None:
         self.name = "in memory" if folder is None else str(folder / FILE)
         self.now_us = now_us
+        self.on_disk = folder is not None
         with ExitStack() as undo:
             try:
                 if folder is not None:
@@ -48,7 +55,7 @@ class Store:
                     undo.callback(Lock(folder).release)
                 self.db = connect(folder)
                 undo.callback(self.db.close)
-                self._begin(keep_s, keep_bytes)
+                self._begin(keep_s, keep_bytes, durable_bytes)
                 self.db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
             except sqlite3.Error as fault:
                 raise explained(fault, self.name) from fault
@@ -56,22 +63,34 @@ class Store:
                 raise no_folder(fault, folder) from fault
             self._undo = undo.pop_all()
 
-    def _begin(self, keep_s: float, keep_bytes: int) -> None:
+    def _begin(self, keep_s: float, keep_bytes: int, durable_bytes: int) -> None:
         db = self.db
         self.published = Published(db)
         self.events = Events(db)
         self.later = Later(db, self.published)
         self.losses = Losses(Lost(*row) for row in db.execute("SELECT * FROM lost ORDER BY last").fetchall())
-        self.retention = Retention(db, self.events, self.published, keep_s, keep_bytes, self.now_us)
-        self.incarnation = max(self.now_us(), self._fact("incarnation") + 1)
+        self.subscriptions = SubscriptionTable(db)
+        self.held = Held(db, self.events, self.subscriptions, durable_bytes)
+        self.stream_floors = StreamFloors(db)
+        self.lifetime = Lifetime(db, self.now_us, self.name)
+        self.jumped = self.lifetime.has_jumped(int(keep_s * 1e6))
+        "Whether the machine's clock seems to have been set, or the node to have been away for very long."
+        self.incarnation = max(self.now_us(), self._fact("incarnation") + 1, self._fact("record") + 1)
         self.floor = self._fact("floor")
+        self.retention = Retention(
+            db, self.events, self.published, self.held, self.floor, keep_s, keep_bytes, self.lifetime.now_us
+        )
         last = max(number(db, "SELECT max(place) FROM events"), number(db, "SELECT max(last) FROM runs"))
         self.settled = max(self._fact("places"), self.floor, last)
         "Every place up to this one is committed or lost."
         self._reserved = self.settled + AHEAD
+        self.pruned: list[Stretch] = []
+        "What was deleted, for whoever wants to know."
         with transaction(db):
             self._note("incarnation", self.incarnation)
             self._note("places", self._reserved)
+            for name, value in self.lifetime.due().items():
+                self._note(name, value)
 
     def _fact(self, name: str) -> int:
         return number(self.db, "SELECT value FROM facts WHERE name = ?", name)
@@ -81,7 +100,8 @@ class Store:
 
     def pending(self) -> bool:
         """Whether something was left for the next commit."""
-        return bool(self.later) or self.losses.changed
+        left = self.later, self.subscriptions, self.stream_floors.changed
+        return any(map(bool, left)) or self.losses.changed
 
     # -- writing ------------------------------------------------------------------------------------------------
 
@@ -93,25 +113,35 @@ class Store:
         written = sum(map(len, publications)) + sum(places(batch) for _, batch in batches)
         settled = batches[-1][0] + places(batches[-1][1]) - 1 if batches else self.settled
         reserved = self._reserved if settled + AHEAD // 2 < self._reserved else settled + AHEAD
-        with transaction(self.db):
+        with transaction(self.db, undone=self.held.undo):
             step = self.retention.step(written) if due else NOTHING
-            if publications:
-                self.published.add(chain.from_iterable(publications), self.now_us())
+            self.stream_floors.write(step.pruned)
+            at_us = self.lifetime.now_us()
+            more = self.published.add(chain.from_iterable(publications), at_us) if publications else 0
             if batches:
                 self.events.add(batches)
-            self.later.write()
+            more -= self.later.write()
+            self.subscriptions.write()
             if self.losses.changed:
                 self._write_losses()
             if reserved != self._reserved:
                 self._note("places", reserved)
             if step.floor:
                 self._note("floor", step.floor)
+            lived = self.lifetime.due()
+            for name, value in lived.items():
+                self._note(name, value)
+        self.lifetime.noted(lived)
+        self.published.outbox_bytes += more
         self.later.clear()
+        self.subscriptions.clear()
+        self.stream_floors.clear(step.pruned)
         self.losses.changed = False
         self.settled, self._reserved = max(self.settled, settled), reserved
         if step.deleted:
-            self.floor = max(self.floor, step.floor)
+            self.floor = self.retention.floor = max(self.floor, step.floor)
             self.losses.forget(self.floor)
+            self.pruned += step.pruned
             self.retention.again()
         return step.deleted
 
@@ -123,6 +153,20 @@ class Store:
         """These events could not be kept: whoever reads past their places is told."""
         self.losses.extend(ranges)
         self.settled = max(self.settled, *(each.last for each in ranges))
+
+    def give_up(self, gone: Stretch) -> dict[Key, int]:
+        """Nobody has these any more: nobody is asked again. Which durable subscriptions lost them, and how many these
+        have lost in all their lives."""
+        self.stream_floors.rise([gone])
+        rows = self.subscriptions.rows
+        lost = [key for key, row in rows.items() if is_wanted(gone.topic, row.subtrees)]
+        for key in lost:
+            self.subscriptions.lose(key, gone.last + 1 - gone.first)
+        return {key: rows[key].gone for key in lost}
+
+    def tune(self, keep_s: float, keep_bytes: int, durable_bytes: int) -> None:
+        self.held.durable_bytes = durable_bytes
+        self.retention.tune(keep_s, keep_bytes)
 
     def tidy(self) -> None:
         """Deletes everything retention no longer covers."""
@@ -143,6 +187,16 @@ class Store:
             lost.insert(0, Lost(after + 1, self.floor, ROOT, 0))
         return Page([each for each in items if each.sealed] if gone else items, examined, lost)
 
+    def page_for(self, key: Key, after: int, topics: Sequence[Topic], limit: int, limit_bytes: int) -> tuple[Page, int]:
+        """The same for a durable subscription, for which events are held below the floor; and how many of its events
+        retention took, ever."""
+        row = self.subscriptions.rows.get(key)
+        gone = 0 if row is None else row.gone
+        if after >= self.settled:
+            return Page([], after, []), gone
+        items, examined = self.events.page(after, self.settled, topics, max(1, limit), limit_bytes)
+        return Page([each for each in items if each.sealed], examined, []), gone
+
     def find(self, ids: Iterable[EventId]) -> dict[EventId, bytes]:
         """Bodies of these events, of own publications that wait too."""
         bodies = {each: self.events.alone(each) or self.published.alone(each) for each in ids}
@@ -152,4 +206,6 @@ class Store:
         """After this the places go on without a jump."""
         with suppress(sqlite3.Error), transaction(self.db):  # on a full disk they jump, which harms nobody
             self._note("places", self.settled)
+            for name, value in self.lifetime.due().items():
+                self._note(name, value)
         self._undo.close()

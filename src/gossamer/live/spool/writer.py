@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.live.spool.faults import explained
 from gossamer.live.spool.items import places, topics
-from gossamer.live.spool.jobs import Accept, Ask, Change, Job, Keep, Outcome
+from gossamer.live.spool.jobs import Accept, Ask, Change, Commit, Job, Keep, Note, Outcome
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
 
@@ -34,7 +34,7 @@ class Writer(Thread):
         self,
         open_store: Callable[[], Store],
         loop: AbstractEventLoop,
-        settle: Callable[[list[Outcome], int], None],
+        settle: Callable[[list[Outcome], int, Commit | None], None],
         ready: "Future[Store]",
         ended: "Future[None]",
     ) -> None:
@@ -93,32 +93,46 @@ class Writer(Thread):
         for job in jobs:
             if type(job) is Change:
                 job.make(store)
-        outcomes = self._write(store, accepts, keeps)
+        notes = [self._made(store, job) for job in jobs if type(job) is Note]
+        outcomes, failed, fault = self._write(store, accepts, keeps)
+        outcomes += [(future, result, wrong or fault) for future, result, wrong in notes]
         self.kept_bytes += sum(job.size for job in keeps)
-        if accepts:  # a long answer to somebody's question is not theirs to wait for
-            self._tell(outcomes, sum(job.size for job in accepts))
-        if answers := [self._answer(store, job) for job in jobs if type(job) is Ask]:
-            self._tell(answers)
+        empty = {job.first for job in failed}
+        commit = self._commit(store, [job for job in keeps if job.first not in empty], failed)
+        if outcomes or commit:  # a long answer to somebody's question is not theirs to wait for
+            self._tell(outcomes, sum(job.size for job in accepts), commit)
+        answers = [self._answer(store, job) for job in jobs if type(job) is Ask]
+        commit = self._commit(store, [], [])
+        if answers or commit:
+            self._tell(answers, 0, commit)
 
-    def _write(self, store: Store, accepts: list[Accept], keeps: list[Keep]) -> list[Outcome]:
+    def _commit(self, store: Store, kept: list[Keep], failed: list[Keep]) -> Commit | None:
+        """What the log has become since this was last told; None: the same."""
+        pruned, store.pruned = store.pruned, []
+        return Commit(kept, failed, pruned) if kept or failed or pruned else None
+
+    def _write(
+        self, store: Store, accepts: list[Accept], keeps: list[Keep]
+    ) -> tuple[list[Outcome], list[Keep], GossamerError | None]:
+        """What whoever waits is told, which of the events could not be kept, and why not even what was noted."""
         work = accepts or keeps or store.pending()
         fault = self._attempt(store, accepts, keeps)
         if fault is None:
             if work:
                 self._note(None)
-            return [(job.future, None, None) for job in accepts]
+            return [(job.future, None, None) for job in accepts], [], None
         # One job may be to blame, or there is room for some of them: each gets a transaction of its own.
-        self._attempt(store, [], [])
+        unwritten = self._attempt(store, [], [])
         outcomes: list[Outcome] = [(job.future, None, self._attempt(store, [job], [])) for job in accepts]
         missed = Losses()
-        for job in keeps:
-            if self._attempt(store, [], [job]) is not None:
-                missed.add(job.first, topics(job.kept))
-                self.lost += places(job.kept)
+        failed = [job for job in keeps if self._attempt(store, [], [job]) is not None]
+        for job in failed:
+            missed.add(job.first, topics(job.kept))
+            self.lost += places(job.kept)
         if missed:
             store.lose(missed.ranges())
         self._note(fault)
-        return outcomes
+        return outcomes, failed, unwritten
 
     def _attempt(self, store: Store, accepts: list[Accept], keeps: list[Keep]) -> GossamerError | None:
         try:
@@ -126,6 +140,12 @@ class Writer(Thread):
         except Exception as fault:
             return explained(fault, store.name)
         return None
+
+    def _made(self, store: Store, job: Note) -> Outcome:
+        try:
+            return job.future, job.make(store), None
+        except GossamerError as fault:
+            return job.future, None, fault
 
     def _answer(self, store: Store, job: Ask) -> Outcome:
         try:
@@ -142,6 +162,6 @@ class Writer(Thread):
             log.info("the spool can be written again")
         self.trouble = trouble
 
-    def _tell(self, outcomes: list[Outcome], size: int = 0) -> None:
+    def _tell(self, outcomes: list[Outcome], size: int = 0, commit: Commit | None = None) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
-            self._loop.call_soon_threadsafe(self._settle, outcomes, size)
+            self._loop.call_soon_threadsafe(self._settle, outcomes, size, commit)

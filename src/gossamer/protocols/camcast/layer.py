@@ -129,8 +129,8 @@ class Camcast(Topical, Layer):
 
     def plan(self, topic: Topic) -> Plan:
         """What to do with events of a topic, worked out once for as long as nothing but events happens."""
-        if self.era != self.node.era.number:
-            self.era = self.node.era.number
+        if self.era != self.node.era:
+            self.era = self.node.era
             self.plans.clear()
         plan = self.plans.get(topic)
         if plan is None:

@@ -8,13 +8,15 @@
     recover   Recovery       finds again what was lost
 
 Scamp asks Search for contacts. Links asks Search for those above, and Scamp for whom to name and to tell. Camcast asks
-Scamp and Links whom to tell of an event. HandToMembers asks Links. Recovery asks Camcast where a pattern is wanted.
+Scamp and Links whom to tell of an event. HandToMembers asks Links. Recovery asks Camcast where a pattern is wanted;
+so does CatchUp, which has no role: it compares logs with those.
 """
 
 from collections.abc import Callable
 
 from gossamer.core.draws import LINKS, distinct, fold
 from gossamer.core.ids import Peer
+from gossamer.core.patterns import Pattern
 from gossamer.core.setting import Setting
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
@@ -24,6 +26,8 @@ from gossamer.protocols.camcast.layer import Camcast, FixedLinks
 from gossamer.protocols.camcast.links import Links
 from gossamer.protocols.camcast.outside import HandToMembers
 from gossamer.protocols.camcast.params import Params, Settings
+from gossamer.protocols.catchup.node import catching_up
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.recovery.node import Wish, recovering
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.params import Params as ScampParams
@@ -40,6 +44,7 @@ def camcast_node(
     search: SearchParams | None = None,
     spell: Callable[[Topic], str] | None = None,
     recovery: Wish = None,
+    catchup: CatchUpParams | None = None,
 ) -> Stack:
     """A node that finds its communities itself.
 
@@ -52,8 +57,9 @@ def camcast_node(
     spread = Camcast(node, members, links, settings)
     outside = HandToMembers(node, links)
     recover = recovering(node, spread, recovery)
+    catch_up = catching_up(node, lambda topic: spread.towards(Pattern(topic)), catchup)
     node.use(
-        *(contacts, members, links, spread, outside, recover),
+        *(contacts, members, links, spread, outside, recover, catch_up),
         members=members,
         contacts=contacts,
         links=links,
@@ -66,13 +72,13 @@ def camcast_node(
 
 def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     """A node of an experiment with fixed tables: the same one the kernel computes with."""
-    home = next(c for c in setting.communities if me in c.members)
+    home = setting.community_of(me)
     node = Stack(me, seed, setting.hierarchy(), Seen())
     tables = []
     for ordinal, above in enumerate(home.supers):
-        there = setting.communities[above].members
-        key = fold(fold(fold(seed, LINKS), ordinal), me)
-        tables.append([there.start + i for i in distinct(key, len(there), home.params.links)])
+        there = setting.communities[above]
+        key, first = fold(fold(fold(seed, LINKS), ordinal), me), there.start
+        tables.append([first + i for i in distinct(key, there.size, home.params.links)])
     members, links = Static(node, {home.topic: home.members}), FixedLinks(tables)
     spread = Camcast(node, members, links, Settings(home.params))
     node.use(spread, members=members, contacts=None, links=links, spread=spread, outside=None, recover=None)

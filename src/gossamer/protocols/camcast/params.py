@@ -80,11 +80,11 @@ class Settings:
     """Which parameters hold for which topic at present: those of the network, or what this node was tuned to."""
 
     def __init__(self, params: Callable[[Topic], Params] | Params) -> None:
-        self.params = params if callable(params) else lambda topic: params
+        self.params = params
         self.tuned: dict[Topic, Params] = {}
 
     def of(self, topic: Topic) -> Params:
-        return self.tuned.get(topic) or self.params(topic)
+        return self.tuned.get(topic) or (self.params(topic) if callable(self.params) else self.params)
 
     def tune(self, topic: Topic, params: Params) -> None:
         self.tuned[topic] = params

@@ -8,6 +8,7 @@
     recover   Recovery    finds again what was lost
 
 SpanningTree makes a tree out of Scamp's view; Dispatch stands on it. Community takes the node into the community.
+CatchUp, which has no role, compares logs with neighbours, and with others of Scamp's view.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +21,8 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.parts.seen import Seen
 from gossamer.parts.tree import SpanningTree
+from gossamer.protocols.catchup.node import catching_up
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.dispatch.community import Community, OneCommunity
 from gossamer.protocols.dispatch.layer import Dispatch
 from gossamer.protocols.dispatch.messages import Offer, Part
@@ -43,6 +46,7 @@ def dispatch_node(
     search: SearchParams | None = None,
     spell: Callable[[Topic], str] | None = None,
     recovery: Wish = None,
+    catchup: CatchUpParams | None = None,
 ) -> Stack:
     """A dispatcher that finds the others itself: they are all members of one community, `topic`, whatever their users
     subscribe to."""
@@ -53,9 +57,15 @@ def dispatch_node(
     tree = SpanningTree(node, members, settings.pace, Offer, Part)
     spread = Dispatch(node, settings, tree, topic)
     recover = _recovering(spread, settings, recovery)
+
+    def partners(name: Topic) -> Sequence[Peer]:
+        """Neighbours that want it or lead to some who do, and anybody: what others want is known of neighbours only."""
+        return [*spread.towards(Pattern(name)), *members.about(topic)]
+
+    catch_up = catching_up(node, partners, catchup)
     node.use(
         # Dispatch publishes what waited as soon as the tree has links: Recovery must have heard of these before.
-        *(contacts, members, tree, recover, spread, Community(node, topic, tree)),
+        *(contacts, members, tree, recover, spread, Community(node, topic, tree), catch_up),
         members=members,
         contacts=contacts,
         links=None,
@@ -88,7 +98,7 @@ def static_dispatcher(
 
 def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     """A node of an experiment: all processes in one tree filled breadth-first, everybody subscribed to its topic."""
-    params = next(c for c in setting.communities if me in c.members).params
+    params = setting.community_of(me).params
     topics = {peer: (Pattern(c.topic),) for c in setting.communities for peer in c.members}
     tree = breadth_first(setting.processes, params.degree)
     return static_dispatcher(me, seed, tree, topics, None, params, setting.hierarchy())

@@ -11,7 +11,7 @@ from gossamer.protocols.flood.params import refuse_tree
 
 def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     """A node that knows `neighbours` members of its community, drawn once, and tells all of them."""
-    home = next(c for c in setting.communities if me in c.members)
+    home = setting.community_of(me)
     refuse_tree(home.params)
     node = Stack(me, seed, setting.hierarchy(), Seen())
     members = Static(node, {home.topic: home.members}, view=home.params.neighbours)

@@ -19,8 +19,8 @@ from gossamer.core.patterns import Pattern
 from gossamer.core.roles import Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
+from gossamer.parts.awaited import AWAITED_MAX, Awaited
 from gossamer.parts.bucket import Buckets
-from gossamer.protocols.flood.awaited import AWAITED_MAX, Awaited
 from gossamer.protocols.flood.branches import GUESTS_MAX, Branches
 from gossamer.protocols.flood.layer import Flood
 from gossamer.protocols.flood.messages import IDS_MAX, Graft, Have, Near, Part, Pass, Prune
@@ -53,7 +53,7 @@ class BroadcastTree(Flood):
         self.branches: dict[Topic, Branches] = {}
         self.recent = Recent(params.remembered)
         self.telling: dict[Topic, LazyTelling] = {}
-        self.awaited = Awaited()
+        self.awaited: Awaited[Topic] = Awaited()
         self.tell_set = self.look_set = False
         self.words = Buckets(WORDS_PER_S, WORDS_BURST)
         self.grafts = Buckets(GRAFTS_PER_S, 2 * GRAFTS_PER_S)
@@ -93,9 +93,9 @@ class BroadcastTree(Flood):
         self.branches[topic] = branch
         if len(self.branches) > TOPICS_MAX:
             del self.branches[next(iter(self.branches))]  # the one used longest ago
-        if branch.era != self.node.era.number:
+        if branch.era != self.node.era:
             me, now_us = self.node.me, self.node.now_us
-            branch.settle(self.node.era.number, [peer for peer in self.members.about(topic) if peer != me], now_us)
+            branch.settle(self.node.era, [peer for peer in self.members.about(topic) if peer != me], now_us)
             self.out.send(branch.silent(now_us), Near(topic, asks=True))
         return branch
 
@@ -278,15 +278,11 @@ class BroadcastTree(Flood):
 
     def on_look(self, timer: Look) -> None:
         self.look_set = False
-        now_us = self.node.now_us
-        asked: dict[tuple[Peer, Topic], list[EventId]] = {}
-        for peer, topic, event_id in self.awaited.ask(now_us, now_us + self.params.patience_us, self.is_wanted):
-            asked.setdefault((peer, topic), []).append(event_id)
-        for (peer, topic), ids in asked.items():
+        now_us, again_us = self.node.now_us, self.node.now_us + self.params.patience_us
+        for peer, topic, ids in self.awaited.ask(now_us, again_us, IDS_MAX, self.is_wanted):
             if topic in self.branches:
                 self.branches[topic].lazy.pop(peer, None)
-            for start in range(0, len(ids), IDS_MAX):
-                self.out.send([peer], Graft(topic, tuple(ids[start : start + IDS_MAX])))
+            self.out.send([peer], Graft(topic, ids))
         self.look_later()
 
     def is_wanted(self, event_id: EventId, topic: Topic) -> bool:

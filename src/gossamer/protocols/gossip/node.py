@@ -9,7 +9,7 @@ from gossamer.protocols.gossip.layer import Gossip, Population
 
 def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     node = Stack(me, seed, setting.hierarchy(), Seen())
-    home = next(c for c in setting.communities if me in c.members)
+    home = setting.community_of(me)
     spread = Gossip(node, Population(setting), home.params)
     node.use(spread, members=None, contacts=None, links=None, spread=spread, outside=None, recover=None)
     return node

@@ -6,6 +6,8 @@ links     –           delegates stand in the views: there is nothing above the
 spread    Hpmcast     gossips events level by level to those whose filters they match
 outside   –           whoever takes part may publish everything
 recover   Exchange    finds again what was lost, without counts
+
+CatchUp, which has no role, compares logs with those in the views that want a topic.
 """
 
 import math
@@ -18,6 +20,8 @@ from gossamer.core.setting import Setting
 from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.parts.seen import Seen
+from gossamer.protocols.catchup.node import catching_up
+from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.hpmcast import static
 from gossamer.protocols.hpmcast.addresses import Address, address_of
 from gossamer.protocols.hpmcast.layer import Hpmcast
@@ -40,13 +44,17 @@ def hpmcast_node(
     upkeep: Upkeep | None = None,
     recovery: Wish = None,
     community: Topic = ROOT,
+    catchup: CatchUpParams | None = None,
 ) -> Stack:
     """A participant that finds its place itself. Whoever takes part must be allowed to read all of `community`."""
     order = hierarchy or Hierarchy()
     node = Stack(me, seed, order, Seen(), Interest(order, community))
     both = Hpmcast(node, address, branching, params or Params(), upkeep)
     recover = exchanging(node, both, recovery)
-    node.use(both, recover, members=both, contacts=None, links=None, spread=both, outside=None, recover=recover)
+    catch_up = catching_up(node, both.about, catchup)
+    node.use(
+        both, recover, catch_up, members=both, contacts=None, links=None, spread=both, outside=None, recover=recover
+    )
     return node
 
 

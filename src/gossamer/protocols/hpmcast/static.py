@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
-from gossamer.protocols.hpmcast.addresses import Address, branch, view
+from gossamer.protocols.hpmcast.addresses import Address, branch, delegates, subsystems
 from gossamer.protocols.hpmcast.levels import ViewLine
 
 MakeLine: TypeAlias = Callable[[Sequence[Peer], Sequence[Peer]], ViewLine]
@@ -38,13 +38,13 @@ class FixedHierarchy:
         """The view on this level of whoever lives below this branch address."""
         made = self._views.get((of, level))
         if made is None:
-            found = view(self.addresses, of, level, self.delegates)
-            made = self._views[of, level] = [self._line(below, standing, level) for below, standing in found]
+            made = [self._line(members) for _, members in subsystems(self.addresses, of, level)]
+            self._views[of, level] = made
         return made
 
-    def _line(self, below: Address, standing: Sequence[Address], level: int) -> ViewLine:
-        members = [self.peers[each] for each in self.addresses if branch(each, level - 1) == below]
-        return self.line([self.peers[each] for each in standing], members)
+    def _line(self, members: Sequence[Address]) -> ViewLine:
+        standing = delegates(members, self.delegates)
+        return self.line([self.peers[each] for each in standing], [self.peers[each] for each in members])
 
 
 class StaticViews:

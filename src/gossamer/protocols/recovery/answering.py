@@ -1,20 +1,16 @@
-"""How a node answers those who miss something, and asks for what others say they have.
+"""How a node answers those who miss something, and hears of what others have.
 
 Where links make cycles nobody speaks for others.
 """
 
-from collections.abc import Callable
-
 from gossamer.core.ids import Peer
 from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
-from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets, first_hand
+from gossamer.protocols.recovery.asking import Asking
 from gossamer.protocols.recovery.holding import Holding
-from gossamer.protocols.recovery.messages import Ask, Digest, Lost, Want
-from gossamer.protocols.recovery.params import Params
+from gossamer.protocols.recovery.messages import Ask, Digest, Lost
 from gossamer.protocols.recovery.passing import Passing
-from gossamer.protocols.recovery.reading import Reading
 from gossamer.protocols.recovery.resending import Resending
 
 DIGESTS_PER_S = 50
@@ -28,25 +24,20 @@ class Answering:
         self,
         node: Stack,
         ground: Ground,
-        reading: Reading,
+        asking: Asking,
         holding: Holding,
         passing: Passing,
         resending: Resending,
-        params: Callable[[Topic], Params],
         limited: bool,
     ) -> None:
-        self.node, self.ground, self.params = node, ground, params
-        self.reading, self.holding, self.passing, self.resending = reading, holding, passing, resending
+        self.node, self.ground, self.asking = node, ground, asking
+        self.holding, self.passing, self.resending = holding, passing, resending
         self.digests = Buckets(DIGESTS_PER_S, 2 * DIGESTS_PER_S) if limited else None
 
     def on_digest(self, peer: Peer, digest: Digest) -> None:
         if not self.heeds(peer, digest.initiator):
             return
-        topic = digest.pattern.topic
-        if self.params(topic).method != "none" and self.ground.wants(digest.pattern):
-            missing = self.reading.missing(digest.ids, digest.ages_us, self.reading.since_us(topic) or 0)
-            if missing:
-                self.node.out.send([digest.initiator], Want(digest.pattern, missing))
+        self.asking.heard(digest)
         self.passing.onward(digest, peer, must=False)
 
     def on_lost(self, peer: Peer, lost: Lost) -> None:
@@ -54,7 +45,9 @@ class Answering:
             return
         pattern, signature, at = lost.pattern, lost.pattern.signature, self.holding.at
         found = [at(place.source, place.incarnation, signature, place.sequence) for place in lost.wanted]
-        self.resending.answer(lost.initiator, peer, [(pattern, each) for each in found if each is not None])
+        held = [(pattern, each) for each in found if each is not None]
+        if held:
+            self.resending.answer(lost.initiator, peer, held)
         self.passing.onward(lost, peer, must=not self.ground.wants(pattern))
 
     def on_ask(self, peer: Peer, ask: Ask) -> None:
@@ -63,7 +56,7 @@ class Answering:
         at = self.holding.at
         found = [at(ask.source, ask.incarnation, each.pattern.signature, each.sequence) for each in ask.wanted]
         held = [(each.pattern, event_id) for each, event_id in zip(ask.wanted, found) if event_id is not None]
-        served = self.resending.answer(ask.initiator, peer, held)
+        served = self.resending.answer(ask.initiator, peer, held) if held else {}
         left = tuple(each for each, event_id in zip(ask.wanted, found) if event_id not in served)
         if left and self.ground.tree and self.node.me not in (ask.source, *ask.route):  # or it would come back
             self.passing.back(Ask(ask.source, ask.incarnation, left, ask.route, ask.initiator, ask.round))

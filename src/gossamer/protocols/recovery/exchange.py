@@ -71,6 +71,9 @@ class Exchange(Layer):
     def patterns(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[int, ...]:
         return ()
 
+    def goes_back(self, on: bool) -> None:
+        """It counts nothing: old and new are the same to it."""
+
     def follow(self, pattern: Pattern, on: bool) -> None:
         """It follows nothing."""
 

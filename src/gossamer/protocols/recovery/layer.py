@@ -15,6 +15,7 @@ from gossamer.core.roles import Ground
 from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Topic, remember
 from gossamer.protocols.recovery.answering import Answering
+from gossamer.protocols.recovery.asking import Asking, WantAgain
 from gossamer.protocols.recovery.holding import Holding
 from gossamer.protocols.recovery.listing import List, Listing
 from gossamer.protocols.recovery.messages import Again, Ask, Digest, Latest, Listed, Lost, Want
@@ -52,8 +53,9 @@ class Recovery(Layer):
         self.resending = Resending(node, self.holding, own.answers_per_s)
         self.passing = Passing(node, ground, of)
         self.pushing = Pushing(node, self.holding, self.passing)
+        self.asking = Asking(node, ground, self.reading, of)
         self.answering = Answering(
-            node, ground, self.reading, self.holding, self.passing, self.resending, of, own.answers_per_s > 0
+            node, ground, self.asking, self.holding, self.passing, self.resending, own.answers_per_s > 0
         )
         self.rounds = Rounds(node, ground, self.streams, self.passing, self.pushing, of)
         self.noticing = Noticing(self.streams, self.rounds)
@@ -81,6 +83,7 @@ class Recovery(Layer):
             Idle: self.tails.on_idle,
             Say: self.tails.on_say,
             List: self.listing.on_list,
+            WantAgain: self.asking.on_want_again,
         }
 
     def bounds(self) -> Iterator[Bound]:
@@ -88,6 +91,7 @@ class Recovery(Layer):
         yield from self.holding.bounds()
         yield from self.tails.bounds()
         yield from self.listing.bounds()
+        yield from self.asking.bounds()
         yield "patterns told of", len(self.offers.told), TOLD_MAX
 
     def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
@@ -96,6 +100,7 @@ class Recovery(Layer):
             yield from self.offers.pulse.under_way()
             yield from self.tails.lives_by()
             yield from self.listing.pulse.under_way()
+            yield from self.asking.lives_by()
 
     # -- life -------------------------------------------------------------------------------------------------
 
@@ -119,6 +124,9 @@ class Recovery(Layer):
         self.rounds.open(topics)
         self.offers.open(topics)
 
+    def goes_back(self, on: bool) -> None:
+        self.noticing.again = on
+
     def follow(self, pattern: Pattern, on: bool) -> None:
         self.streams.follow(pattern, on)
 
@@ -138,8 +146,15 @@ class Recovery(Layer):
         return tuple([each.signature for each in self._matching(topic, attributes)])
 
     def _matching(self, topic: Topic, attributes: Mapping[str, Attribute]) -> list[Pattern]:
+        if not self._counts(topic):
+            return []
         matching, network = self.ground.patterns(topic, attributes), self.settings.network
         return [each for each in matching if network(each.topic).method != "none"]
+
+    def _counts(self, topic: Topic) -> bool:
+        """Whether the network recovers any pattern that events of a topic could match."""
+        above = (topic, *self.node.hierarchy.ancestors(topic))
+        return {self.settings.network(each).method for each in above} != {"none"}
 
     # -- events -----------------------------------------------------------------------------------------------
 
@@ -155,7 +170,8 @@ class Recovery(Layer):
                 self.heard_untagged(carried, via, wanted)
             return
         ours, mine = self.noticing.heard(carried) or wanted, via == self.node.me
-        unsure = tags[-1].pattern == UNCOUNTED or self.instead is not None
+        counted = [tag.pattern for tag in tags]
+        unsure = counted[-1] == UNCOUNTED or self.instead in counted
         uncounted = unsure and self.is_uncounted(carried.event)
         if self.streams.lost.noticed_us:
             for each in carried.events:
@@ -173,9 +189,8 @@ class Recovery(Layer):
     def heard_untagged(self, carried: Carried, via: Peer, wanted: bool) -> None:
         """Its publisher had just found its place, and had not heard yet who wants it: if anybody does, it is found by
         its id. We may be that publisher, and not know yet either."""
-        topic = carried.event.topic
-        if all(self.settings.network(each).method == "none" for each in (topic, *self.node.hierarchy.ancestors(topic))):
-            return  # nobody's events are counted there
+        if not self._counts(carried.event.topic):
+            return
         mine, unsure = via == self.node.me, self.linked_us is not None and self.node.now_us < self.linked_us + UNSURE_US
         for one in carried.each():
             if (mine and unsure) or self._matching(one.event.topic, one.event.attributes):
@@ -184,11 +199,9 @@ class Recovery(Layer):
 
     def is_uncounted(self, event: Event) -> bool:
         """Whether somebody here, or behind us, wants an event for a pattern it is not counted by, and so would see no
-        gap. Its publisher left patterns out, and says so, or did not hear of all: then it counts by what was asked for
-        instead."""
+        gap. Asked of those whose publisher left patterns out, and says so, or did not hear of all: then it counts by
+        what was asked for instead."""
         left_out = event.tags[-1].pattern == UNCOUNTED
-        if not left_out and all(tag.pattern != self.instead for tag in event.tags):
-            return False
         if left_out and not self.streams.local:
             return True
         counted = {tag.pattern for tag in event.tags}
@@ -205,9 +218,9 @@ class Recovery(Layer):
 
     def on_again(self, peer: Peer, again: Again) -> None:
         event = again.carried.event
-        self.noticing.again = True
+        self.goes_back(True)
         news = self.resending.take(peer, again, self.streams.missing_since(event))
-        self.noticing.again = False
+        self.goes_back(False)
         if news:
             patterns = self.streams.patterns
             for tag in event.tags:

@@ -73,9 +73,10 @@ class Offers:
         if known is not self.known:
             self.known = known
             before = self.offered
-            self.offered = {each.signature: each for each in known if self.params(each.topic).push_every_us}
-            times = dict.fromkeys(self.params(each.topic).push_every_us for each in self.offered.values())
-            self.pulse.pace(min(times, default=0))
+            topics = dict.fromkeys([each.topic for each in known])
+            every_us = {topic: self.params(topic).push_every_us for topic in topics}
+            self.offered = {each.signature: each for each in known if every_us[each.topic]}
+            self.pulse.pace(min(filter(None, every_us.values()), default=0))
             held = self.holding.patterns()
             self.news.update(dict.fromkeys(each for each in held if each in self.offered and each not in before))
         self.news.update(dict.fromkeys(self.holding.news()))

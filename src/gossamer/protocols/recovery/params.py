@@ -14,7 +14,7 @@ CACHE_MAX = 1 << 24
 TIME_US_MAX = 1 << 53
 
 
-class Params(Struct, frozen=True, kw_only=True):
+class Params(Struct, frozen=True, kw_only=True, cache_hash=True):
     """One topic's settings. `cache`, `eviction`, `cache_relayed`, `store` and `answers_per_s` concern all that a node
     holds: those of the root topic count."""
 

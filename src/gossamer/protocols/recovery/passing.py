@@ -54,7 +54,7 @@ class Passing:
 
     def _neighbours(self, pattern: Pattern, via: Peer, key: int, must: bool) -> list[Peer]:
         """Each eligible neighbour with its own chance; where nobody was drawn and somebody must be told, one."""
-        eligible = sorted(peer for peer in self.ground.towards(pattern) if peer != via)
+        eligible = sorted([peer for peer in self.ground.towards(pattern) if peer != via])
         forward = self.params(pattern.topic).forward
         chosen = [peer for peer in eligible if rules.forwards(key, peer, forward)]
         if must and eligible and not chosen:

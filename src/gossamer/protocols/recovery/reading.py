@@ -43,13 +43,15 @@ class Reading:
     def since_us(self, topic: Topic) -> int | None:
         """Since when they read events of a topic, whichever of them; None: they do not."""
         above = (topic, *self.node.hierarchy.ancestors(topic))
-        return min((self.begun_us[each] for each in above if each in self.begun_us), default=None)
+        return min([self.begun_us[each] for each in above if each in self.begun_us], default=None)
 
     def missing(self, ids: Sequence[EventId], ages_us: Sequence[int], since_us: int) -> tuple[EventId, ...]:
         """What is new to us of events that somebody has had for so long, and no older than this."""
-        me, knows, oldest_us = self.node.me, self.node.knows, self.node.now_us - since_us
+        me, seen, oldest_us = self.node.me, self.node.door.seen, self.node.now_us - since_us
         return tuple(
-            each
-            for each, age_us in zip(ids, chain(ages_us, repeat(0)))
-            if age_us <= oldest_us and each.publisher != me and not knows(each)
+            [
+                each
+                for each, age_us in zip(ids, chain(ages_us, repeat(0)))
+                if age_us <= oldest_us and each.publisher != me and each not in seen
+            ]
         )

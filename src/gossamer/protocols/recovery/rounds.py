@@ -172,7 +172,8 @@ class Rounds:
 
     def push(self, regime: Regime, number: int) -> None:
         told = self.ground.local() if regime.params.push_local else self.ground.known()
-        self.pushing.tell([each for each in told if self.regime(each.topic) is regime], number, self.node.now_us)
+        ruled = {each for each in dict.fromkeys([pattern.topic for pattern in told]) if self.regime(each) is regime}
+        self.pushing.tell([pattern for pattern in told if pattern.topic in ruled], number, self.node.now_us)
 
     def ask_subscribers(self, regime: Regime, number: int, key: int) -> bool:
         """Of what is missing of one pattern. Whether there was anybody to ask."""
@@ -190,9 +191,10 @@ class Rounds:
     def ask_publisher(self, regime: Regime, number: int, key: int) -> None:
         until_us = self.node.now_us - regime.params.patience_us
         lost = self.streams.lost
+        asked_for = {each for each in lost.by_pattern if self.concerns(regime, each)}
 
         def ripe(missed: Missed) -> bool:
-            return lost.noticed_us[missed] <= until_us and self.concerns(regime, missed[2])
+            return lost.noticed_us[missed] <= until_us and missed[2] in asked_for
 
         others = sorted(each for each in lost.by_source if each[0] != self.node.me)
         sources = [each for each in others if any(ripe(missed) for missed in lost.of_source(each))]

@@ -17,7 +17,8 @@ OFFERS = 2**40
 HURRIED = 2**41
 "Rounds begun at once, because of a loss, are numbered from here on."
 GAP_MAX = 1000
-"Losses asked for that were noticed at once in one stream: the newest. All of them are told."
+"""Losses asked for that were noticed at once in one stream: the newest. All of them are told, and the others are for
+whoever compares logs (`protocols.catchup`)."""
 SLOWEST = 32
 "An adaptive interval grows to so many times its least."
 TAIL_WAIT_US_MAX = 30_000_000

@@ -189,9 +189,11 @@ class Streams:
 
     def found(self, event: Event) -> None:
         """It is here: under whatever patterns, it is missing no more."""
-        who = (event.id.publisher, event.id.incarnation)
+        publisher, incarnation, lost = event.id.publisher, event.id.incarnation, self.lost
         for tag in event.tags:
-            self.lost.remove((*who, tag.pattern, tag.sequence))
+            place = publisher, incarnation, tag.pattern, tag.sequence
+            if place in lost.noticed_us:
+                lost.remove(place)
 
     def expire(self, signature: int) -> None:
         pattern = self.patterns.get(signature)

@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from gossamer.core.ids import Peer
 from gossamer.core.messages import Claim, Reader, Said
-from gossamer.core.topics import NAME_BYTES_MAX
+from gossamer.core.topics import NAME_MAX
 
 WANTED_MAX = 128
 "Topics in one request: no name has more segments."
@@ -17,7 +17,7 @@ PEERS_MAX = 64
 "Contacts in one answer."
 TTL_MAX = 255
 
-Spelled: TypeAlias = Annotated[str, Meta(max_length=NAME_BYTES_MAX)]
+Spelled: TypeAlias = Annotated[str, Meta(max_length=NAME_MAX)]
 
 
 class ReqContact(Said, frozen=True, tag="search.req_contact"):

@@ -1,0 +1,82 @@
+"""Records of other nodes: who they are, where they are, what they were granted. Each is checked before anybody is
+introduced by it."""
+
+import time
+
+from gossamer.core.errors import PeerFault
+from gossamer.core.ids import Peer, peer_of
+from gossamer.core.machine import Introduced
+from gossamer.live.arriving.permissions import Permissions
+from gossamer.live.arriving.seals import Seals
+from gossamer.live.keys.trust import Outdated, Record, Stranger, Trust
+from gossamer.live.links.address_book import AddressBook
+from gossamer.live.links.link import Link
+from gossamer.live.running.clock import monotonic_us
+from gossamer.live.running.driver import Driver
+from gossamer.live.running.spread_rules import SpreadRules
+
+
+class Records:
+    """From bytes to entries of the address book."""
+
+    def __init__(
+        self,
+        me: Peer,
+        trust: Trust,
+        book: AddressBook,
+        permissions: Permissions,
+        seals: Seals,
+        driver: Driver,
+        rules: SpreadRules,
+    ) -> None:
+        self.me, self.trust, self.book = me, trust, book
+        self.permissions, self.seals, self.driver, self.rules = permissions, seals, driver, rules
+
+    def vouched(self, data: bytes) -> Record:
+        """A record from outside, found genuine. It may bring a newer grant: what an older one allowed ends here."""
+        self.permissions.forget()
+        return self.trust.admit(data, time.time())
+
+    def admit(self, data: bytes) -> Record:
+        """The same; what is new is passed to the machine."""
+        record = self.vouched(data)
+        if self.book.add(record, data):
+            self.rules.met(record.peer)
+            self.driver.feed(Introduced(record.peer, owner_word(self.trust.owner(record.peer))))
+        return record
+
+    def take(self, link: Link, records: list[bytes]) -> None:
+        """What a batch says of others, before it names them."""
+        for data in records:
+            if link.closed:
+                return
+            if self.book.holds(data):
+                continue
+            if not link.checks.take(monotonic_us()):
+                link.decline("too many records")
+                continue
+            try:
+                record = self.admit(data)
+                link.introduce(record.peer, record.version)
+            except Stranger:
+                link.decline("unknown authority")  # a new one, of which we shall hear
+            except Outdated:
+                link.decline("outdated record")
+            except PeerFault as wrong:
+                link.strike("bad record", str(wrong))
+
+    def check_again(self) -> None:
+        """Grants or keys changed: nothing looked up before counts any more, and records must be good now."""
+        self.permissions.forget()
+        self.seals.forget()
+        for peer, entry in tuple(self.book.entries.items()):
+            try:
+                self.trust.admit(entry.data, time.time())
+            except PeerFault:
+                if peer != self.me:
+                    self.book.remove(peer)
+
+
+def owner_word(owner: str) -> int:
+    """An owner's label as a number; 0 for none."""
+    return (peer_of(f"owner {owner}") or 1) if owner else 0
