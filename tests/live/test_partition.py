@@ -91,7 +91,7 @@ def test_halves_whose_seed_is_gone_call_each_other_again_once_the_cut_is_mended(
                 await until(lambda: forgot(nodes, topics, {".a": 2}))
                 network.heal()
                 await until(lambda: counted(nodes, topics, {".a": 4}))
-                assert not any(node.station.connections.calls.lost for node in nodes.values())
+                await until(lambda: not any(node.station.connections.calls.lost for node in nodes.values()))
 
     asyncio.run(scenario())
 
