@@ -145,7 +145,7 @@ class Daemon(Running):
         """What its spool has of a topic, once there are so many."""
         read = gossamer("subscribe", topic, "--node", self.address, "--from-start", "--json", "--count", count,
                         "--timeout", PATIENCE_S - 5, *arguments)  # fmt: skip
-        assert (read.code, read.stderr) == (0, "")
+        assert (read.code, read.stderr) == (0, ""), f"{read.code}: {read.stderr}"
         return [json.loads(line) for line in read.stdout.splitlines()]
 
     def payloads(self, topic: str, count: int, *arguments: object) -> list[str]:

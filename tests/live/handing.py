@@ -190,6 +190,7 @@ class Model(RuleBasedStateMachine):
             again_s=AGAIN_S,
             forget_after_s=FORGET_AFTER_S,
             copies=3,
+            settle_s=0.0,
         )
         self.handover.model = self
         self.publishing = Publishing(

@@ -44,7 +44,7 @@ EVENTS = [Event(EventId(ME, 0, number), ".a", b"x" * 100) for number in (1, 2, 3
 SEALED = {event.id: seal(head_of(event), event.payload, None) for event in EVENTS}
 
 
-def hand_over(rules: SpreadRules | None = None) -> HandOver:
+def hand_over(rules: SpreadRules | None = None, settle_s: float = 0.0) -> HandOver:
     driver: Any = SimpleNamespace(feed=lambda given: None, clock=Clock(), closed=False)
     rules, trust, bodies = rules or SpreadRules(), OpenTrust("me"), Bodies()
     return HandOver(
@@ -52,6 +52,7 @@ def hand_over(rules: SpreadRules | None = None) -> HandOver:
         again_s=1000.0,
         forget_after_s=1000.0,
         copies=3,
+        settle_s=settle_s,
     )
 
 
@@ -277,5 +278,40 @@ def test_what_the_spool_had_is_at_hand_when_it_is_sent_however_few_bytes_are_kep
         retrieval.fetch(Fetch(7, tuple(SEALED)))
         await asyncio.gather(*retrieval.searches)
         assert at_hand == [*SEALED]
+
+    asyncio.run(scenario())
+
+
+# -- newcomers ---------------------------------------------------------------------------------------------------
+
+
+def test_who_has_just_come_to_a_topic_offers_an_event_once_more_before_fewer_than_wanted_are_enough() -> None:
+    async def scenario() -> None:
+        handover, event, fed = hand_over(settle_s=0.05), EVENTS[0], list[Given]()
+        handover.driver = cast(Any, SimpleNamespace(feed=fed.append, clock=Clock(), closed=False))
+        handover.begin([event], [SEALED[event.id]], [Row(event.id, 1, 0)])
+        handover.told([event.id], (2,))
+        handover.acked(2, ((0, 1, 1),), "memory")
+        assert event.id in handover.unacked
+        await until(lambda: len(fed) == 2)  # by now it knows of 3 too
+        handover.told([event.id], (2, 3))
+        assert event.id in handover.unacked
+        handover.acked(3, ((0, 1, 1),), "disk")
+        assert event.id not in handover.unacked
+        handover.close()
+
+    asyncio.run(scenario())
+
+
+def test_as_many_on_disk_as_are_wanted_are_enough_for_newcomers_too() -> None:
+    async def scenario() -> None:
+        handover, event = hand_over(settle_s=1000.0), EVENTS[0]
+        handover.begin([event], [SEALED[event.id]], [Row(event.id, 1, 0)])
+        handover.told([event.id], (2, 3, 4))
+        for peer in (2, 3, 4):
+            assert event.id in handover.unacked
+            handover.acked(peer, ((0, 1, 1),), "disk")
+        assert event.id not in handover.unacked
+        handover.close()
 
     asyncio.run(scenario())

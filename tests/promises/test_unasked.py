@@ -1,6 +1,7 @@
 """Nobody receives an event it did not ask for."""
 
 import asyncio
+import contextlib
 from pathlib import Path
 
 from gossamer.testing import Network
@@ -29,5 +30,36 @@ def test_events_go_to_those_who_asked_for_them_and_to_nobody_else(tmp_path: Path
                     await nothing_more(inbox)
             for node in nodes.values():
                 assert b"\ngossamer_parasites_total 0\n" in node.page()
+
+    asyncio.run(scenario())
+
+
+def test_who_comes_back_after_a_crash_is_sent_nothing_before_it_asks_again(tmp_path: Path) -> None:
+    """What a process asked for ends with the process: others know it for a new one by its record."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = {name: await network.node(name, **disk(tmp_path / name)) for name in ("anna", "bert", "cleo")}
+            async with contextlib.AsyncExitStack() as readers:
+                inboxes = {
+                    name: await readers.enter_async_context(node.subscribe(".a")) for name, node in nodes.items()
+                }
+                for node in nodes.values():
+                    assert await node.joined(".a")
+                await publish(nodes["anna"], ".a", range(5))
+                assert numbers(await read(inboxes["cleo"], 5)) == [*range(5)]
+                await network.crash("cleo")
+                back = await network.node("cleo", **disk(tmp_path / "cleo"))
+                await publish(nodes["anna"], ".a", range(5, 30))
+                assert numbers(await read(inboxes["bert"], 30)) == [*range(30)]
+                async with back.subscribe(".z") as behind:  # whatever was sent to it before this came before this
+                    await publish(nodes["anna"], ".z", [1])
+                    await publish(nodes["bert"], ".z", [2])
+                    assert numbers(await read(behind, 2)) == [1, 2]
+                assert b"\ngossamer_parasites_total 0\n" in back.page()
+                async with back.subscribe(".a") as again:
+                    assert await back.joined(".a")
+                    await publish(nodes["anna"], ".a", [30])
+                    assert numbers(await read(again, 1)) == [30]
 
     asyncio.run(scenario())

@@ -104,7 +104,8 @@ async def until_stopped(
                 async for reader, item in coming:
                     printer.show(item)
                     if wish.name:
-                        await reader.ack(item)
+                        with contextlib.suppress(TransportDown):  # the item comes again, marked, once there is a link
+                            await reader.ack(item)
                     if printer.printed == count:
                         return
     except TimeoutError:

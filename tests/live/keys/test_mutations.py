@@ -185,6 +185,7 @@ def test_no_field_of_a_record_can_be_changed_under_its_signature(world: World) -
         "version": 8,
         "grant": world.one._papers.sealed,
         "signature": bytes(64),
+        "life": 1,
     }
     for lie in changed_fields(record, others):
         refused(lambda lie=lie: world.one.admit(msgpack.encode(lie), NOW))  # type: ignore[misc]

@@ -10,6 +10,7 @@ from gossamer.live.arriving.permissions import Permissions
 from gossamer.live.arriving.seals import Seals
 from gossamer.live.keys.trust import Outdated, Record, Stranger, Trust
 from gossamer.live.links.address_book import AddressBook
+from gossamer.live.links.connections import Connections
 from gossamer.live.links.link import Link
 from gossamer.live.running.clock import monotonic_us
 from gossamer.live.running.driver import Driver
@@ -28,9 +29,11 @@ class Records:
         seals: Seals,
         driver: Driver,
         rules: SpreadRules,
+        connections: Connections,
     ) -> None:
         self.me, self.trust, self.book = me, trust, book
         self.permissions, self.seals, self.driver, self.rules = permissions, seals, driver, rules
+        self.connections = connections
 
     def vouched(self, data: bytes) -> Record:
         """A record from outside, found genuine. It may bring a newer grant: what an older one allowed ends here."""
@@ -40,10 +43,19 @@ class Records:
     def admit(self, data: bytes) -> Record:
         """The same; what is new is passed to the machine."""
         record = self.vouched(data)
+        before = self.book.get(record.peer)
         if self.book.add(record, data):
+            if before is not None and before.record.life != record.life:
+                self._end_life(record.peer)
             self.rules.met(record.peer)
             self.driver.feed(Introduced(record.peer, owner_word(self.trust.owner(record.peer))))
         return record
+
+    def _end_life(self, peer: Peer) -> None:
+        """A new process has the name: what the one before asked for it has not asked for. Records come before whatever
+        names a peer, so nobody takes the new one's wishes for the old one's."""
+        self.connections.drop(peer)
+        self.driver.peer_down(peer)
 
     def take(self, link: Link, records: list[bytes]) -> None:
         """What a batch says of others, before it names them."""

@@ -107,8 +107,8 @@ class Keyring:
 
     # -- records ------------------------------------------------------------------------------------------------
 
-    def record(self, addresses: Sequence[str], version: int) -> bytes:
-        bare = Record(self.name, tuple(addresses), version, self._papers.sealed)
+    def record(self, addresses: Sequence[str], version: int, life: int = 0) -> bytes:
+        bare = Record(self.name, tuple(addresses), version, self._papers.sealed, life=life)
         return _encoder.encode(replace(bare, signature=self._signer.sign(record_text(bare))))
 
     def admit(self, data: bytes, now_s: float) -> Record:
@@ -239,7 +239,7 @@ class Keyring:
 
 def record_text(record: Record) -> bytes:
     """What a node signs: all of its record but the signature."""
-    return text(b"record", _encoder.encode((record.name, record.addresses, record.version, record.grant)))
+    return text(b"record", _encoder.encode(replace(record, signature=b"")))
 
 
 def refuse_unusable(grant: Grant, revocations: Revocations, now_s: float) -> None:

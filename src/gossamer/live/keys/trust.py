@@ -43,6 +43,8 @@ class Record(Struct, frozen=True, array_like=True):
     grant: bytes = b""
     "What the authority lets this node do, sealed; empty on a network without keys."
     signature: bytes = b""
+    life: Annotated[int, Meta(ge=0, le=2**63 - 1)] = 0
+    "The same in all records of one process; another: what the process before it asked for is over."
 
     @property
     def peer(self) -> Peer:
@@ -80,7 +82,7 @@ class Trust(Protocol):
     def caller(self, der: bytes) -> Caller:
         """Whom a certificate that TLS accepted belongs to."""
 
-    def record(self, addresses: Sequence[str], version: int) -> bytes:
+    def record(self, addresses: Sequence[str], version: int, life: int = 0) -> bytes:
         """This node's own record, signed."""
 
     def admit(self, data: bytes, now_s: float) -> Record:
@@ -140,8 +142,8 @@ class OpenTrust:
     def caller(self, der: bytes) -> Caller:
         raise PeerFault("this network has no keys, so nobody can prove a name")
 
-    def record(self, addresses: Sequence[str], version: int) -> bytes:
-        return _encoder.encode(Record(self.name, tuple(addresses), version))
+    def record(self, addresses: Sequence[str], version: int, life: int = 0) -> bytes:
+        return _encoder.encode(Record(self.name, tuple(addresses), version, life=life))
 
     def admit(self, data: bytes, now_s: float) -> Record:
         record = decode_record(data)

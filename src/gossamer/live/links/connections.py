@@ -194,6 +194,15 @@ class Connections:
         else:
             self.calls.lose(line)
 
+    def drop(self, peer: Peer) -> None:
+        """The process with this name is gone: its link, and what waits for it, go too."""
+        self.outgoing.flush()  # copies of this turn of the loop are not in its line yet
+        if (line := self.lines.get(peer)) is not None:
+            line.clear()
+            if line.link is not None:
+                link, line.link = line.link, None
+                link.close()
+
     def drained(self, link: Link) -> None:
         if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
             self.outgoing.drained(line)

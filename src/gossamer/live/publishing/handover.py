@@ -20,6 +20,8 @@ from gossamer.live.links.control import How
 from gossamer.live.publishing.backlog import AT_ONCE, AT_ONCE_BYTES, Backlog, Outbox
 from gossamer.live.publishing.parcel import HandedOver, Parcel, Row, rows_of
 from gossamer.live.publishing.sealing import Sealing
+from gossamer.live.publishing.settling import Settling
+from gossamer.live.publishing.taken import Taken
 from gossamer.live.running.driver import Driver
 from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.live.spool.items import Waiting
@@ -40,9 +42,6 @@ UNWANTED_TRIES = 2
 "How often an event that nobody wanted is offered again before that is believed."
 FORGETFUL_MAX = 10_000
 "Peers remembered to keep events in memory only."
-TAKEN_REMEMBERED = 20_000
-"Events whose copies are remembered after they were handed over (up to twice as many)."
-NOBODY = (0, 0)
 
 
 class HandOver:
@@ -60,6 +59,7 @@ class HandOver:
         again_s: float,
         forget_after_s: float,
         copies: int,
+        settle_s: float,
     ) -> None:
         self.me, self.driver, self.bodies, self.spool = me, driver, bodies, spool
         self.permissions, self.rules, self.sealing = permissions, rules, sealing
@@ -75,11 +75,7 @@ class HandOver:
         "Whether anybody acknowledged anything lately."
         self.forgetful: dict[Peer, None] = {}
         "Members that said they keep events in memory."
-        self.taken: dict[EventId, tuple[int, int]] = {}
-        "Events handed over lately, and how many have them on disk and in memory."
-        self._fewest: tuple[int, int] | None = None
-        self._given_up = 0
-        "Of all that was handed over since somebody asked; and how many events nobody has."
+        self.taken = Taken()
         self._dropped: set[EventId] = set()
         "Events there was no room for while this node looked for its place: they will be spread again."
         self.loop = asyncio.get_running_loop()
@@ -88,6 +84,7 @@ class HandOver:
         self._telling = False
         self._in_order = True
         "Whether what is unacknowledged stands in the order of its sequence: nothing was spread again."
+        self.settling = Settling(settle_s)
         self._looked_at = Buckets(ACKS_PER_S, ACKS_PER_S)
         self._again = self.loop.call_later(again_s / 2, self._look_again)
 
@@ -118,7 +115,10 @@ class HandOver:
 
     def begin(self, events: Sequence[Event], bodies: Sequence[bytes] | Pack, rows: Sequence[Row]) -> None:
         """Spreads events of one topic for the first time in this life: each sealed alone, or all in a pack."""
-        join, now_s = self._may_join(events[0].topic), self.loop.time()
+        topic, now_s = events[0].topic, self.loop.time()
+        join = self._may_join(topic)
+        if self.settling.came(topic, now_s):
+            self.loop.call_later(self.settling.settle_s, self._settled, topic)
         if isinstance(bodies, Pack):
             parcels = [Parcel(events, bodies, rows, join, now_s)]
         else:
@@ -160,7 +160,7 @@ class HandOver:
 
     def _told(self, parcel: Parcel, peers: tuple[Peer, ...], again: bool) -> None:
         parcel.tell(peers, again)
-        if parcel.answers and parcel.enough(self.copies, self.forgetful):  # fewer are left now
+        if parcel.answers and self._is_enough(parcel):  # fewer are left now
             self._finish(parcel)
 
     def dropped(self, event_id: EventId) -> None:
@@ -199,9 +199,13 @@ class HandOver:
         if parcel.events[0].id != event_id or parcel.events[-1].id.sequence > last:
             parcel = self._alone(event_id)
         parcel.answers[peer] = how
-        if parcel.enough(self.copies, self.forgetful):
+        if self._is_enough(parcel):
             self._finish(parcel)
         return parcel.events[-1].id.sequence + 1 - event_id.sequence
+
+    def _is_enough(self, parcel: Parcel) -> bool:
+        settled = self.settling.is_over(parcel.events[0].topic, self.loop.time())
+        return parcel.enough(self.copies, self.forgetful, settled)
 
     def restored(self, event_id: EventId) -> Body | None:
         """The body of an event that had to give way to others while it waited."""
@@ -211,14 +215,7 @@ class HandOver:
         return self.bodies.add(event_id, unseal(sealed)[1], sealed)
 
     def _finish(self, parcel: Parcel) -> None:
-        copies = parcel.copies()
-        if copies == NOBODY:
-            self._given_up += len(parcel.events)
-        else:
-            self._fewest = copies if self._fewest is None else min(self._fewest, copies)
-        self.taken.update(dict.fromkeys(parcel.ids, copies))
-        if len(self.taken) > 2 * TAKEN_REMEMBERED:
-            self.taken = dict([*self.taken.items()][TAKEN_REMEMBERED:])
+        self.taken.add(parcel)
         for event, row in zip(parcel.events, parcel.rows, strict=True):
             del self.unacked[event.id]
             self.size -= len(event.payload)
@@ -291,12 +288,22 @@ class HandOver:
                 self._finish(parcel)
                 continue
             parcel.tries += 1
-            parcel.at_s = now_s
-            self.unacked[event_id] = self.unacked.pop(event_id)
-            self._in_order = False
-            self._dropped.discard(event_id)
-            self.driver.feed(Publish(event, parcel.join))
+            self._offer_again(parcel, now_s)
         self._changed.set()
+
+    def _offer_again(self, parcel: Parcel, now_s: float) -> None:
+        parcel.at_s, self._in_order = now_s, False
+        for event_id in parcel.ids:
+            self.unacked[event_id] = self.unacked.pop(event_id)
+            self._dropped.discard(event_id)
+        self.driver.feed(Publish(parcel.events[0], parcel.join, tuple(parcel.events[1:])))
+
+    def _settled(self, topic: Topic) -> None:
+        """By now this node knows who its fellow members are: what all it knew at first have goes to the others too."""
+        young = {id(each): each for each in self.unacked.values() if each.events[0].topic == topic and each.answers}
+        for parcel in () if self.driver.closed else young.values():
+            if self._is_enough(parcel):
+                self._offer_again(parcel, self.loop.time())
 
     def changed(self) -> None:
         """Whoever waits for something to be handed over looks again."""
@@ -313,7 +320,9 @@ class HandOver:
                 while self._is_waiting(left) and not (hopefully and self._is_hopeless()):
                     self._changed.clear()
                     await self._changed.wait()
-        return self._everything() if events is None else self._these(events)
+        if events is None:
+            return self.taken.everything(len(self.unacked) + self.backlog.left)
+        return self.taken.these(events, self._has_been_taken)
 
     def _is_waiting(self, left: list[EventId] | None) -> bool:
         """Whether everything, or any of these, is not handed over yet; those that are fall out at the end."""
@@ -332,17 +341,6 @@ class HandOver:
         later = self.driver.machine.waiting or self.rules.is_underway() or self.backlog.task is not None
         later = later or any(each in self._dropped or self.rules.is_unwanted(each) for each in self.unacked)
         return not later and not any(parcel.is_hopeful() for parcel in self.unacked.values())
-
-    def _everything(self) -> HandedOver:
-        told = HandedOver(len(self.unacked) + self.backlog.left, *(self._fewest or NOBODY), self._given_up)
-        self._fewest, self._given_up = None, 0
-        return told
-
-    def _these(self, events: Sequence[EventId]) -> HandedOver:
-        waiting = sum(not self._has_been_taken(each) for each in events)
-        copies = [self.taken[each] for each in events if each in self.taken]
-        fewest = min([each for each in copies if each != NOBODY], default=NOBODY)
-        return HandedOver(waiting, *fewest, copies.count(NOBODY))
 
     def close(self) -> None:
         self._again.cancel()

@@ -78,12 +78,15 @@ class Parcel:
         """Whether it went to anybody who may keep it."""
         return any(self.answers.get(peer) != "not" for peer in self.told)
 
-    def enough(self, wanted: int, forgetful: Container[Peer]) -> bool:
+    def enough(self, wanted: int, forgetful: Container[Peer], settled: bool) -> bool:
         """Whether so many have it on disk, or all that have a disk; where nobody has one, so many, or all, in memory.
-        Who is known to be forgetful has none; of others that is not known before they answer."""
+        Who is known to be forgetful has none; of others that is not known before they answer. Who has not settled
+        among the members does not know yet who all are."""
         disk, memory = self.copies()
         if disk >= wanted:
             return True
+        if not settled:
+            return False
         if any(peer not in self.answers and peer not in forgetful for peer in self.told):
             return False
         takers = sum(self.answers.get(peer) != "not" for peer in self.told)

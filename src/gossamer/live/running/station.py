@@ -59,6 +59,8 @@ log = logging.getLogger("gossamer.node")
 SEEDS_PATIENCE_S = 2.0
 "How long the start waits for seeds to answer; they are called on afterwards."
 BEAT_S = 1.0
+SETTLE_S = 0.5
+"So long a publisher looks around on a topic that is new to it before it takes the members it knows for all there are."
 
 
 class Clients(Attached, Asked, Protocol):
@@ -172,6 +174,7 @@ class Station:
             again_s=config.timeouts.ack_s,
             forget_after_s=config.spool.keep_s,
             copies=config.spool.copies,
+            settle_s=min(SETTLE_S, config.timeouts.ack_s),
         )
         self.connections = Connections(
             self.me,
@@ -213,7 +216,7 @@ class Station:
         """Those who hear what comes over links, and answer over them."""
         limits, codec, metrics, permissions = self.config.limits, self.codec, self.metrics, self.permissions
         self.requests = Requests(limits.requests_per_s, limits.requests_burst)
-        self.records = Records(self.me, self.trust, self.book, permissions, self.seals, driver, self.rules)
+        self.records = Records(self.me, self.trust, self.book, permissions, self.seals, driver, self.rules, connections)
         self.revoking = Revoking(self.trust, self.records, codec, driver, connections)
         self.receipts = Receipts(self.spool, self.bodies, driver, connections.outgoing)
         events = Arrivals(
@@ -277,7 +280,7 @@ class Station:
         self._version = max(self.clock.now_us(), self._version + 1)
         if self.spool is not None:
             self.spool.renewed(self._version)
-        own = self.trust.record(self.addresses, self._version)
+        own = self.trust.record(self.addresses, self._version, self.incarnation)
         self.book.add(self.trust.admit(own, time.time()), own)
         self.connections.renew(own)
 
