@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from benchmarks.faults import report
-from benchmarks.faults.plan import SCENARIOS
+from benchmarks.faults.plan import LONG, SCENARIOS
 from benchmarks.faults.run import Result, run
 
 PATIENCE_S = 15.0
@@ -18,7 +18,11 @@ PATIENCE_S = 15.0
 @click.command(epilog="Example: python -m benchmarks.faults --runs 19 --seed 1 --out out/faults")
 @click.option("--runs", type=click.IntRange(1), default=len(SCENARIOS), show_default=True, help="How many in all.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the first run; the next has the next.")
-@click.option("--only", type=click.Choice(list(SCENARIOS)), help="This scenario alone; otherwise all in turn.")
+@click.option(
+    "--only",
+    type=click.Choice([*SCENARIOS, *LONG]),
+    help="This scenario alone; otherwise all in turn but for the long ones, which are last here.",
+)
 @click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("out/faults"), show_default=True,
               help="Folder for report, ledgers and logs of runs that failed.")  # fmt: skip
 @click.option("--resume", is_flag=True, help="Go on: runs that are in the folder's results are not run again.")

@@ -32,6 +32,9 @@ class Actor:
         if part.go:
             self.go.set()
         self.numbers: Callable[[], dict[str, float]] = dict
+        self.accepted = [line[1] for line in read(Path(part.ledger)) if line[0] == words.PUBLISHED]
+        "What was published, in former lives too; of these, so many were handed over:"
+        self.handed = 0
 
     async def live(self) -> None:
         self.ledger.write(words.LIFE, os.getpid())
@@ -103,8 +106,8 @@ class Actor:
 
     async def publish(self, node: gossamer.Node, publishing: Publishing) -> None:
         await self.go.wait()
-        accepted = {line[1] for line in read(Path(self.part.ledger)) if line[0] == words.PUBLISHED}
-        wanted = [n for n in (f"{self.part.name}:{i}" for i in range(publishing.count)) if n not in accepted]
+        names, accepted = (f"{self.part.name}:{i}" for i in range(publishing.count)), {*self.accepted}
+        wanted = [name for name in names if name not in accepted]
         since = 0
         for start in range(0, len(wanted), publishing.burst):
             burst = wanted[start : start + publishing.burst]
@@ -130,13 +133,15 @@ class Actor:
                 await asyncio.sleep(AGAIN_S)
             else:
                 self.ledger.write(words.PUBLISHED, name)
+                self.accepted.append(name)
                 return
 
     async def hand_over(self, node: gossamer.Node) -> bool:
         """Everything accepted before the question is on the disks of enough members, if the answer is yes."""
-        accepted = [line[1] for line in read(Path(self.part.ledger)) if line[0] == words.PUBLISHED]
+        until = len(self.accepted)
         if answer := bool(await node.handed_over(2.0)):
-            self.ledger.write(words.HANDED, accepted)
+            self.ledger.write(words.HANDED, self.accepted[self.handed : until])
+            self.handed = until
         return answer
 
 

@@ -24,10 +24,32 @@ class Ledger:
 
 def read(path: Path) -> list[list[Any]]:
     """All whole lines."""
-    found: list[list[Any]] = []
-    for line in path.read_bytes().split(b"\n") if path.exists() else ():
-        try:
-            found.append(msgspec.json.decode(line, type=list[Any]))
-        except msgspec.DecodeError:
-            continue
-    return found
+    return Following(path).lines()
+
+
+class Following:
+    """A ledger that is read again and again while it grows."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lines: list[list[Any]] = []
+        self._at = 0
+
+    def lines(self) -> list[list[Any]]:
+        """All whole ones there are by now."""
+        if self.path.exists():
+            with self.path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+            whole = new[: new.rfind(b"\n") + 1]
+            self._at += len(whole)
+            self._lines += [line for line in map(decoded, whole.splitlines()) if line]
+        return self._lines
+
+
+def decoded(line: bytes) -> list[Any]:
+    """Nothing, of what was torn off when its writer was killed."""
+    try:
+        return msgspec.json.decode(line, type=list[Any])
+    except msgspec.DecodeError:
+        return []

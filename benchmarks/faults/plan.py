@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from benchmarks.faults.parts import TOPIC, Part, Publishing, Reading
 
@@ -215,15 +216,35 @@ def partition(rng: Rng) -> Plan:
     return Plan(parts=parts, strikes=strikes, apart=sides, needs="root")
 
 
-SCENARIOS: dict[str, Callable[[Rng], Plan]] = {
-    make.__name__.replace("_", "-"): make
-    for make in (
-        kill_publisher, kill_member, kill_reader, kill_any, power_cut, handed_then_cut, pause, away, away_above,
-        filtered, share, full_member, full_publisher, half_written, torn, descriptors, clock_at_start,
-        clock_jump, partition,
-    )
-}  # fmt: skip
+def churn(rng: Rng) -> Plan:
+    """Every two seconds somebody is killed, for two minutes, and is back some moments later. Publishers too."""
+    names = [P, A, B, C, "abel", "ada", "bela", "bob"]
+    much = Publishing(count=1500, per_s=15.0)
+    parts = [Part(name, reading=Reading("billing"), publishing=much if name in (P, C) else None) for name in names]
+    strikes = [each for turn in range(60) for each in killed(rng, rng.choice(names), 2.0 * turn, 2.0 * turn + 0.5)]
+    return Plan(parts=parts, strikes=strikes)
+
+
+def long_cut(rng: Rng) -> Plan:
+    """A minute apart, at a hundred events a second on each side."""
+    made = partition(rng)
+    much = Publishing(count=6100, per_s=100.0, burst=10)
+    parts = [replace(part, publishing=much) if part.publishing else part for part in made.parts]
+    return replace(made, parts=parts, strikes=[Strike(0.5, "cut"), Strike(60.5, "heal")])
+
+
+def named(*makers: Callable[[Rng], Plan]) -> dict[str, Callable[[Rng], Plan]]:
+    return {make.__name__.replace("_", "-"): make for make in makers}
+
+
+SCENARIOS = named(
+    *(kill_publisher, kill_member, kill_reader, kill_any, power_cut, handed_then_cut, pause, away, away_above),
+    *(filtered, share, full_member, full_publisher, half_written, torn, descriptors, clock_at_start, clock_jump),
+    partition,
+)
+LONG = named(churn, long_cut)
+"They take minutes, so they are run when they are asked for by name."
 
 
 def make(scenario: str, seed: int) -> Plan:
-    return SCENARIOS[scenario](random.Random(f"{scenario} {seed}"))
+    return {**SCENARIOS, **LONG}[scenario](random.Random(f"{scenario} {seed}"))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from benchmarks.faults import ledger as words
 from benchmarks.faults import machine
-from benchmarks.faults.ledger import read
+from benchmarks.faults.ledger import Following
 from benchmarks.faults.parts import TOPIC, Part
 from benchmarks.faults.plan import Plan
 from benchmarks.live.turn import free_ports
@@ -44,6 +44,7 @@ class Stage:
         self.disk = machine.SmallDisk(folder / "small") if plan.small else None
         clocks = self.parts if plan.needs == "faketime" else ()
         self.clocks = {name: machine.Clock(folder / f"{name}.clock") for name in clocks}
+        self._ledgers = {name: Following(folder / f"{name}.ledger") for name in self.parts}
         self.addresses = self._addresses()
         if self.halves:
             self._grant()
@@ -160,7 +161,7 @@ class Stage:
     # What they wrote down
 
     def ledgers(self) -> dict[str, list[list[Any]]]:
-        return {name: read(self.folder / f"{name}.ledger") for name in self.parts}
+        return {name: ledger.lines() for name, ledger in self._ledgers.items()}
 
     def until(self, happened: Callable[[Mapping[str, list[list[Any]]]], bool], within_s: float, poll_s: float) -> bool:
         deadline = time.monotonic() + within_s

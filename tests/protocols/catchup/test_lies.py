@@ -60,9 +60,16 @@ class Member(Victim):
     def __init__(self, *others: Peer) -> None:
         node = camcast_node(ME, 1, catchup=Params())
         super().__init__(node, CODEC, Started(), Subscribe(".t"))
+        self.seen = 0
         for peer in others or (1, 2, 3, 4):
-            self.hear(peer, Forward(".t", peer, 1, 1, LEASE))
+            self.see(peer)
         self.take(Logged((Run(".t", 7, LIFE, 1, 10),)))
+
+    def see(self, peer: Peer) -> None:
+        """It is a member, for a while."""
+        self.seen += 1
+        self.hear(peer, Forward(".t", peer, self.seen, 1, LEASE))
+        self.hear(peer, Here(".t"))
 
     @property
     def catching(self) -> CatchUp:
@@ -146,6 +153,54 @@ def test_as_long_as_one_of_several_members_has_not_said_so_nothing_is_given_up()
     assert given_up == GivenUp(Run(".t", 7, LIFE, 11, 20))
     assert said(told, Lacks)[-1][0] == 7  # its publisher was the last to be asked
     member.check()
+
+
+def lacking_all(member: Member, seconds: float, silent: Peer) -> list[Effect]:
+    """Events 11 to 15 of publisher 7 are missing, since 16 to 20 came; all say so but one, who claims to have them and
+    answers no question."""
+    member.take(Logged((Run(".t", 7, LIFE, 16, 20),)))
+    effects: list[Effect] = []
+    stream = Stream(".t", 7, LIFE)
+    for _ in range(round(seconds)):
+        for peer in (1, 2, 3, 4):
+            ends = (1, 20) if peer == silent else (1, 10, 16, 20)
+            member.see(peer)
+            effects += member.hear(peer, holds(StreamHeld(stream, ends)))
+        effects += member.seconds(1)
+    return effects
+
+
+def test_nothing_is_given_up_that_somebody_in_sight_has_and_is_slow_to_bring() -> None:
+    member = Member()
+    effects = lacking_all(member, 60, silent=4)
+    assert said(effects, Lacks)
+    assert not any(type(each) is GivenUp for each in effects)
+
+
+def test_who_claims_to_have_an_event_and_never_brings_it_keeps_nobody_from_being_told_for_ever() -> None:
+    effects = lacking_all(Member(), 200, silent=4)
+    assert [each.run for each in effects if type(each) is GivenUp] == [Run(".t", 7, LIFE, 11, 15)]
+
+
+def test_as_long_as_missing_events_come_none_of_the_others_is_given_up() -> None:
+    """They come from one who is slow; all others lack them."""
+    member = Member()
+    member.take(Logged((Run(".t", 7, LIFE, 41, 50),)))
+    effects: list[Effect] = []
+    for come in range(11, 31):
+        for peer in (1, 2, 3, 4):
+            effects += member.hear(peer, holds(StreamHeld(Stream(".t", 7, LIFE), (1, 10, 41, 50))))
+            member.see(peer)
+        effects += member.seconds(3)
+        effects += member.take(Logged((Run(".t", 7, LIFE, come, come),)))
+    assert not any(type(each) is GivenUp for each in effects)
+    effects = []
+    for _ in range(30):
+        for peer in (1, 2, 3, 4):
+            effects += member.hear(peer, holds(StreamHeld(Stream(".t", 7, LIFE), (1, 30, 41, 50))))
+            member.see(peer)
+        effects += member.seconds(1)
+    assert [each.run for each in effects if type(each) is GivenUp] == [Run(".t", 7, LIFE, 31, 40)]
 
 
 def test_what_nobody_proved_to_exist_is_not_missed() -> None:

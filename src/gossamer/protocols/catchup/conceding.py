@@ -18,6 +18,9 @@ from gossamer.protocols.catchup.wishes import Wishes
 
 FILTERED = 3
 "Where filters are asked it takes so many times as long: others must first be sure that what they lack does not match."
+BELIEVED = 20
+"""So many times as long nothing is given up that somebody in sight says it has, though it does not bring it: it may be
+slow. For ever would let a liar keep a loss from being told."""
 TORN_A_LOOK = 64
 "Streams with holes that are looked at in one beat; of more, these many have their turn."
 
@@ -44,21 +47,27 @@ class Conceding:
     def _forget(self, shelf: Shelf) -> None:
         shelf.lost_us, shelf.publisher_us = None, None
         shelf.lackers.clear()
+        shelf.promised.clear()
 
     def _look_at(self, shelf: Shelf, missing: Ordinals) -> None:
         now_us = self.node.now_us
         if shelf.lost_us is None:
-            shelf.lost_us, shelf.lost_top = now_us, missing.top
+            shelf.lost_us, shelf.lost_top, shelf.lost_count = now_us, missing.top, missing.count
         missing = missing.between(1, shelf.lost_top)
         if not missing:  # what was missing came; what is missing now was not then
             self._forget(shelf)
             return
+        if missing.count < shelf.lost_count:  # some of it came: there are those who have it
+            shelf.lost_us, shelf.lost_count = now_us, missing.count
         patience_us = self.params.give_up_us * (FILTERED if self.wishes.wheres(shelf.stream.topic) else 1)
         asked_us, topic = shelf.lost_us + patience_us // 2, self._topic(shelf)
         if now_us < asked_us or topic is None:
             return
+        believed = now_us < shelf.lost_us + BELIEVED * patience_us
         agreed = self._agreed(shelf, missing, topic, asked_us)
-        if agreed and now_us >= shelf.lost_us + patience_us and self._publisher_asked(shelf, topic, agreed):
+        if believed:
+            agreed = agreed.without(self.visits.promised(shelf, self.meeting.partners(topic)))
+        if agreed and now_us >= shelf.lost_us + patience_us and self._publisher_asked(shelf, topic, agreed, believed):
             self._give_up(shelf, agreed)
 
     def _topic(self, shelf: Shelf) -> Topic | None:
@@ -87,15 +96,16 @@ class Conceding:
         else:
             self.meeting.compare(peer, topic, demand=True)
 
-    def _publisher_asked(self, shelf: Shelf, topic: Topic, agreed: Ordinals) -> bool:
-        """The last to ask. Who does not answer is not there."""
+    def _publisher_asked(self, shelf: Shelf, topic: Topic, agreed: Ordinals, patient: bool) -> bool:
+        """The last to ask. Who does not answer is not there, unless it is in sight: then it is slow."""
         publisher = shelf.stream.publisher
         if publisher == self.node.me or publisher in shelf.lackers:
             return True
         if shelf.publisher_us is None:
             shelf.publisher_us = self.node.now_us
             self.visits.begin(publisher, topic, {shelf.stream: agreed}, lambda: None, at_once=True)
-        return self.node.now_us > shelf.publisher_us + self.params.wait_us
+        silent = self.node.now_us > shelf.publisher_us + self.params.wait_us
+        return silent and not (patient and publisher in self.meeting.partners(topic))
 
     def _give_up(self, shelf: Shelf, agreed: Ordinals) -> None:
         at_most = bool(self.wishes.wheres(shelf.stream.topic))

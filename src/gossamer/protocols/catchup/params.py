@@ -26,7 +26,7 @@ class Params(Struct, frozen=True, kw_only=True):
     patience_us: int = SECOND_US
     """How long what another has is waited for before it is asked for: most of it is on its way. It should exceed the
     time an event takes through the network and into the log."""
-    ask: int = 128
+    ask: int = 512
     "Events asked for in one message. More: fewer round trips, larger bursts."
     wait_us: int = 5 * SECOND_US
     "How long an answer may take. Who gives none is left alone for `doubt_us`."

@@ -60,7 +60,11 @@ class Shelf:
         self.lost_us: int | None = None
         "Since when something is missing,"
         self.lost_top = 0
-        "up to this one."
+        "up to this one;"
+        self.lost_count = 0
+        "and how much it was at the last look."
+        self.promised: dict[Peer, Said] = {}
+        "Who said that it has what is missing here, and did not answer when it was asked for it."
         self.publisher_us: int | None = None
         "When its publisher was asked for that."
         self.vouched: dict[Peer, Said] = {}

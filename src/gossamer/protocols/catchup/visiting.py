@@ -5,7 +5,7 @@ A claim is not believed, it is asked for. Who brings nothing of what it claims i
 comes of a lie.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
@@ -32,10 +32,13 @@ SAID_MAX = 16
 class Visit:
     """To one peer, about one topic."""
 
-    __slots__ = ("asked", "came", "claims", "due_us", "number", "one", "over", "vain")
+    __slots__ = ("asked", "came", "claims", "due_us", "number", "one", "over", "promised", "vain")
 
-    def __init__(self, claims: dict[Stream, Ordinals], due_us: int, over: Callable[[], None]) -> None:
-        self.claims = claims
+    def __init__(
+        self, claims: dict[Stream, Ordinals], due_us: int, over: Callable[[], None], promised: bool = True
+    ) -> None:
+        self.claims, self.promised = claims, promised
+        "What the other said it has; or what it is asked for although it did not say so."
         self.due_us = due_us
         "When to go on: patience is over, or the answer did not come."
         self.over = over
@@ -75,9 +78,13 @@ class Visits:
         if not wanted:
             self.under_way.pop((peer, topic), None)
             over()
-        elif not self.full() or (peer, topic) in self.under_way:
+        elif (visit := self.under_way.get((peer, topic))) is not None:  # what is asked stays asked
+            asked = {stream: has for stream, has in visit.claims.items() if stream in visit.asked}
+            visit.claims = {**asked, **wanted}
+            visit.over, visit.promised = over, visit.promised or not at_once
+        elif not self.full():
             wait_us = 0 if at_once else self.params.patience_us
-            self.under_way[peer, topic] = Visit(wanted, self.node.now_us + wait_us, over)
+            self.under_way[peer, topic] = Visit(wanted, self.node.now_us + wait_us, over, promised=not at_once)
             if at_once:
                 self._ask(peer, topic, self.under_way[peer, topic])
 
@@ -85,11 +92,26 @@ class Visits:
         """Time has passed."""
         for (peer, topic), visit in [*self.under_way.items()]:
             if visit.due_us <= self.node.now_us:
-                if visit.number:
-                    self._doubt(peer)
-                    del self.under_way[peer, topic]
-                else:
+                if not visit.number:
                     self._ask(peer, topic, visit)
+                elif visit.came:  # it is slow, and at work: what it brings is signed
+                    visit.came, visit.due_us = 0, self.node.now_us + self.params.wait_us
+                else:
+                    self._leave(peer, topic, visit)
+
+    def _leave(self, peer: Peer, topic: Topic, visit: Visit) -> None:
+        """It does not answer. What it said it has, it may have all the same."""
+        self._doubt(peer)
+        del self.under_way[peer, topic]
+        for stream, has in visit.claims.items() if visit.promised else ():
+            if (shelf := self.shelves.shelves.get(stream)) is not None:
+                remember(shelf.promised, peer, self.node.now_us, has)
+
+    def promised(self, shelf: Shelf, peers: Collection[Peer]) -> Ordinals:
+        """What these say they have of a stream: they are being asked for it, or did not answer yet."""
+        asked = [(peer, visit) for (peer, _), visit in self.under_way.items() if visit.promised]
+        said = [visit.claims[shelf.stream] for peer, visit in asked if peer in peers and shelf.stream in visit.claims]
+        return Ordinals().with_all(*said, *(has for peer, (_, has) in shelf.promised.items() if peer in peers))
 
     def _ask(self, peer: Peer, topic: Topic, visit: Visit) -> None:
         """The next question, about streams that nobody else is asked about: each comes in order, from one side."""
