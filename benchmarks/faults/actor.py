@@ -90,16 +90,18 @@ class Actor:
                 in_hand.append(item)
 
     async def next(self, inbox: Any, in_hand: "deque[gossamer.Delivery]", lag: int) -> Any:
-        """The next item. Meanwhile the oldest in hand are acknowledged: those beyond the lag, all if nothing comes."""
+        """The next item. Meanwhile the oldest in hand are acknowledged: half of them if they are more than the lag, all
+        if nothing comes."""
         coming = asyncio.ensure_future(anext(inbox))
         try:
             while in_hand:
                 await asyncio.wait([coming], timeout=0.0 if len(in_hand) > lag else IDLE_S)
                 if coming.done() and len(in_hand) <= lag:
                     break
-                item = in_hand.popleft()
-                await inbox.ack(item)
-                self.ledger.write(words.ACKED, event_in(item))
+                oldest = [in_hand.popleft() for _ in range((len(in_hand) + 1) // 2)]
+                await inbox.ack(*oldest)
+                for item in oldest:
+                    self.ledger.write(words.ACKED, event_in(item))
             return await coming
         finally:
             coming.cancel()
