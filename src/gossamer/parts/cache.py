@@ -156,8 +156,10 @@ class Cache(Generic[P]):
 
     def at(self, source: int, incarnation: int, pattern: int, sequence: int) -> EventId | None:
         """The event that has this place in its publisher's count of the pattern."""
-        self._open()
-        return self.places.get(pattern, {}).get((source, incarnation, sequence))
+        if self.fresh:
+            self._open()
+        same = self.places.get(pattern)
+        return None if same is None else same.get((source, incarnation, sequence))
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
         """Events of this pattern with their parcels, the last to come first."""

@@ -102,7 +102,8 @@ class Lines(Network):
     down: tuple[Edge, ...] = ()
 
     def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
-        if type(message) in ALONG_THE_TREE and ((sender, target) in self.down or (target, sender) in self.down):
+        down = self.down
+        if down and type(message) in ALONG_THE_TREE and ((sender, target) in down or (target, sender) in down):
             self._key(sender, target, message)  # it counts as sent
             return []
         return super().transit(sender, target, message)

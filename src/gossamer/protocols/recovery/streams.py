@@ -184,12 +184,14 @@ class Streams:
     def missing_since(self, event: Event) -> int | None:
         """When an event was first found to be missing; None: nobody noticed."""
         who, noticed_us = (event.id.publisher, event.id.incarnation), self.lost.noticed_us
-        since = [noticed_us.get((*who, tag.pattern, tag.sequence)) for tag in event.tags] if noticed_us else []
-        return min((each for each in since if each is not None), default=None)
+        places = [(*who, tag.pattern, tag.sequence) for tag in event.tags] if who in self.lost.by_source else []
+        return min([noticed_us[place] for place in places if place in noticed_us], default=None)
 
     def found(self, event: Event) -> None:
         """It is here: under whatever patterns, it is missing no more."""
         publisher, incarnation, lost = event.id.publisher, event.id.incarnation, self.lost
+        if (publisher, incarnation) not in lost.by_source:
+            return
         for tag in event.tags:
             place = publisher, incarnation, tag.pattern, tag.sequence
             if place in lost.noticed_us:
