@@ -190,13 +190,13 @@ class Cache(Generic[P]):
         self._has_room()
 
     def _enter(self, event_id: EventId, tags: Tags) -> None:
-        publisher, incarnation = event_id.publisher, event_id.incarnation
+        publisher, incarnation, places, touched = event_id.publisher, event_id.incarnation, self.places, self.touched
         for tag in tags:
             pattern, place = tag.pattern, (publisher, incarnation, tag.sequence)
-            self.touched[pattern] = None
-            same = self.places.get(pattern)
+            touched[pattern] = None
+            same = places.get(pattern)
             if same is None:
-                same = self.places[pattern] = {}
+                same = places[pattern] = {}
                 self.bytes += PATTERN_BYTES
             if same.pop(place, None) is None:  # what is known by it came before
                 self.bytes += PLACE_BYTES

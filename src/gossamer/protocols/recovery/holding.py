@@ -35,7 +35,8 @@ class Held:
         return 1 + len(self.carried.more)
 
     def entries(self) -> Sequence[tuple[EventId, Tags]]:
-        return [(event.id, event.tags) for event in self.carried.events]
+        event, more = self.carried.event, self.carried.more
+        return [(event.id, event.tags), *[(each.id, each.tags) for each in more]] if more else [(event.id, event.tags)]
 
 
 class Stored:

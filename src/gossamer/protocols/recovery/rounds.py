@@ -149,12 +149,13 @@ class Rounds:
     def settle(self, regime: Regime) -> list[int]:
         """Gives up what was asked for long enough, and tells what counts as a loss by now. The patterns of this regime
         of which something is missing still, sorted."""
-        lost, patterns = self.streams.lost.by_pattern, self.streams.patterns
-        concerned = [each for each in lost if each in patterns and self.regime(patterns[each].topic) is regime]
+        lost, patterns, until_us = self.streams.lost, self.streams.patterns, self.node.now_us - regime.params.expiry_us
+        missing = [each for each in lost.by_pattern if each in patterns]
+        concerned = [each for each in missing if self.regime(patterns[each].topic) is regime]
         for signature in concerned:
-            self.streams.expire(signature)
+            lost.expire(signature, until_us)
         self.streams.gaps.tell_ripe()
-        return sorted([each for each in concerned if each in lost])
+        return sorted([each for each in concerned if each in lost.by_pattern])
 
     # -- what a round says ------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ A stream is what one incarnation of a publisher counts by one pattern. What its 
 it is hearsay, and moves nothing but the losses asked for.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from gossamer.core.events import Event
@@ -187,17 +187,13 @@ class Streams:
         places = [(*who, tag.pattern, tag.sequence) for tag in event.tags] if who in self.lost.by_source else []
         return min([noticed_us[place] for place in places if place in noticed_us], default=None)
 
-    def found(self, event: Event) -> None:
-        """It is here: under whatever patterns, it is missing no more."""
-        publisher, incarnation, lost = event.id.publisher, event.id.incarnation, self.lost
+    def found(self, events: Sequence[Event]) -> None:
+        """These of one publisher are here: under whatever patterns, they are missing no more."""
+        publisher, incarnation, lost = events[0].id.publisher, events[0].id.incarnation, self.lost
         if (publisher, incarnation) not in lost.by_source:
             return
-        for tag in event.tags:
-            place = publisher, incarnation, tag.pattern, tag.sequence
-            if place in lost.noticed_us:
-                lost.remove(place)
-
-    def expire(self, signature: int) -> None:
-        pattern = self.patterns.get(signature)
-        if pattern is not None:
-            self.lost.expire(signature, self.node.now_us - self.params(pattern.topic).expiry_us)
+        for event in events:
+            for tag in event.tags:
+                place = publisher, incarnation, tag.pattern, tag.sequence
+                if place in lost.noticed_us:
+                    lost.remove(place)
