@@ -131,8 +131,10 @@ class Table:
     def targets(self, event: Event, besides: Peer) -> list[Peer]:
         """Neighbours that want an event, or lead to some who do. Looks no further once all are found."""
         others, holders = len(self.widest) - (besides in self.widest), self.routes.holders
+        if not others:
+            return []
         found: set[Peer] = set()
-        for pattern in self.routes.matching(event.topic, event.attributes) if others else ():
+        for pattern in self.routes.matching(event.topic, event.attributes):
             found.update(holders[pattern])
             found.discard(besides)
             if len(found) == others:
