@@ -127,7 +127,7 @@ class Network:
 
     def _delay_us(self, key: int, why: int, target: Peer) -> int:
         latency = self.latency
-        if latency.shape == "constant":  # nothing to draw, for every message of a run in rounds
+        if latency.shape == "constant":  # as in all runs that are compared with a kernel: there is nothing to draw
             return latency.median_us
         return latency.draw_us(fold(fold(key, why), target))
 
