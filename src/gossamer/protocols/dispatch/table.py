@@ -133,10 +133,10 @@ class Table:
         others, holders = len(self.widest) - (besides in self.widest), self.routes.holders
         if not others:
             return []
-        found: set[Peer] = set()
+        found: dict[Peer, None] = {}
         for pattern in self.routes.matching(event.topic, event.attributes):
-            found.update(holders[pattern])
-            found.discard(besides)
+            found |= holders[pattern]
+            found.pop(besides, None)
             if len(found) == others:
                 break
         return sorted(found)
