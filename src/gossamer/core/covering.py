@@ -99,7 +99,7 @@ class Covering:
         return self.held[pattern].by if pattern in self.held else None
 
     def add(self, pattern: Pattern) -> None:
-        if pattern not in self:
+        if pattern not in self.shown and pattern not in self.held:
             self._pairs_left = 2 * SEARCHED_MAX  # those above, and those under it
             self._place(pattern)
 

@@ -39,24 +39,26 @@ class Door:
         if carried.more:
             return self._accept_all(carried, via)
         event, node = carried.event, self.node
-        if event.id in self.seen:
-            if event.id in self.unkept:
+        event_id = event.id
+        if event_id in self.seen:
+            if event_id in self.unkept:
                 self._keep_at_last(carried)
             else:
-                self.out.note("duplicate", event=event.id, peer=via)
+                self.out.note("duplicate", event=event_id, peer=via)
             return None
         wanted = node.interest.matches(event)
         relays = node.spread.relays
         strange = not wanted and via != node.me and (relays or not node.interest.communities(event.topic))
         if strange:
             kind: Kind = "relay" if relays else "parasite"
-            self.out.note(kind, event=event.id, peer=via, topic=event.topic)
+            self.out.note(kind, event=event_id, peer=via, topic=event.topic)
             if not relays:
                 node.tell(lambda layer: layer.unasked(via, event.topic))
                 return None
             self.out.effects.append(Relayed(event, carried.hops))
-        self.seen.add(event.id)
-        self.unkept.pop(event.id, None)
+        self.seen.add(event_id)
+        if self.unkept:
+            self.unkept.pop(event_id, None)
         if wanted:
             self.out.effects.append(Deliver(event, carried.hops))
         elif not strange:

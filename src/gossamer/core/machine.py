@@ -68,7 +68,7 @@ class Introduced(Struct, frozen=True):
     owner: int = 0
 
 
-class Fired(Struct, frozen=True):
+class Fired(Struct, frozen=True, gc=False):
     """A timer went off."""
 
     timer: Timer
@@ -201,7 +201,7 @@ class Send(Struct, frozen=True, gc=False):
     message: Message
 
 
-class SetTimer(Struct, frozen=True):
+class SetTimer(Struct, frozen=True, gc=False):
     """Give this timer back after a while."""
 
     after_us: int
@@ -224,7 +224,7 @@ class Relayed(Struct, frozen=True, gc=False):
     hops: int = 0
 
 
-class Missing(Struct, frozen=True):
+class Missing(Struct, frozen=True, gc=False):
     """Events our user subscribed to were published and have not come: `first` to `last` of that publisher's events of
     the pattern. They may still be found. With 0 for both: the publisher does not count all its events of the pattern,
     so nobody can tell which are missing; they are looked for by comparing ids."""
@@ -265,7 +265,7 @@ class GivenUp(Struct, frozen=True):
     "Whether only some of them may have been wanted: our user asked for those that match a filter."
 
 
-class Note(Struct, frozen=True):
+class Note(Struct, frozen=True, gc=False):
     """Something worth a trace row; never needed for the protocol to work."""
 
     kind: Kind

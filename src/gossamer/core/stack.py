@@ -261,9 +261,9 @@ class Stack:
 
 def parts_of(layer: Layer) -> list[Layer]:
     """A layer, after those it is made of."""
-    parts = [part for inner in layer.within for part in parts_of(inner)]
-    parts.append(layer)
-    return parts
+    if not layer.within:
+        return [layer]
+    return [*(part for inner in layer.within for part in parts_of(inner)), layer]
 
 
 def remember_owner(owners: dict[Peer, int], peer: Peer, owner: int) -> None:

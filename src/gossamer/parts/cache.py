@@ -156,8 +156,10 @@ class Cache(Generic[P]):
 
     def at(self, source: int, incarnation: int, pattern: int, sequence: int) -> EventId | None:
         """The event that has this place in its publisher's count of the pattern."""
-        self._open()
-        return self.places.get(pattern, {}).get((source, incarnation, sequence))
+        if self.fresh:
+            self._open()
+        same = self.places.get(pattern)
+        return None if same is None else same.get((source, incarnation, sequence))
 
     def backwards(self, pattern: int) -> Iterator[tuple[EventId, P]]:
         """Events of this pattern with their parcels, the last to come first."""
@@ -188,13 +190,13 @@ class Cache(Generic[P]):
         self._has_room()
 
     def _enter(self, event_id: EventId, tags: Tags) -> None:
-        publisher, incarnation = event_id.publisher, event_id.incarnation
+        publisher, incarnation, places, touched = event_id.publisher, event_id.incarnation, self.places, self.touched
         for tag in tags:
             pattern, place = tag.pattern, (publisher, incarnation, tag.sequence)
-            self.touched[pattern] = None
-            same = self.places.get(pattern)
+            touched[pattern] = None
+            same = places.get(pattern)
             if same is None:
-                same = self.places[pattern] = {}
+                same = places[pattern] = {}
                 self.bytes += PATTERN_BYTES
             if same.pop(place, None) is None:  # what is known by it came before
                 self.bytes += PLACE_BYTES

@@ -42,7 +42,7 @@ class LostBuffer:
 
     def expire(self, pattern: int, until_us: int) -> int:
         """Gives up what was noticed by then; how many these were."""
-        gone = [*self._noticed_by(self.by_pattern.get(pattern, {}), until_us)]
+        gone = [*self.of_pattern(pattern, until_us)] if self.any_by(pattern, until_us) else []
         for missed in gone:
             self.remove(missed)
         return len(gone)
@@ -52,19 +52,21 @@ class LostBuffer:
         for missed in [*self.by_pattern.get(pattern, ())]:
             self.remove(missed)
 
+    def any_by(self, pattern: int, until_us: int) -> bool:
+        """Whether anything is missing of a pattern that was noticed by then: the first was."""
+        missing = self.by_pattern.get(pattern)
+        return missing is not None and self.noticed_us[next(iter(missing))] <= until_us
+
     def of_pattern(self, pattern: int, until_us: int) -> Iterator[Missed]:
         """What is missing of a pattern and was noticed by then, in that order."""
-        return self._noticed_by(self.by_pattern.get(pattern, {}), until_us)
+        for missed in self.by_pattern.get(pattern, ()):
+            if self.noticed_us[missed] > until_us:
+                return
+            yield missed
 
     def of_source(self, source: tuple[int, int]) -> Iterator[Missed]:
         """What is missing of a publisher, in the order it was noticed."""
         return iter(self.by_source.get(source, ()))
-
-    def _noticed_by(self, some: dict[Missed, None], until_us: int) -> Iterator[Missed]:
-        for missed in some:
-            if self.noticed_us[missed] > until_us:
-                return
-            yield missed
 
 
 def _drop(

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from gossamer.core.draws import DUPLICATE, LATENCY, LOSS, chance, fold
 from gossamer.core.errors import Misuse
-from gossamer.core.ids import Peer, peer_of
+from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
 from gossamer.core.messages import Carrier
 from gossamer.parts.bursts import refuse_improbable
@@ -90,7 +90,9 @@ class Network:
         self.copies: dict[tuple[int, Peer, Peer], int] = {}
         "How often each event (`by_event`), and each kind of message (`by_link`), went from one peer to another."
         self._loss_key: int = fold(seed, LOSS)
-        self.by_link = {kind: peer_of(str(kind.__struct_config__.tag)) for kind in by_link}
+        self._by_link = {kind: self._key_of(peer_of(str(kind.__struct_config__.tag))) for kind in by_link}
+        self._events: dict[EventId, int] = {}
+        "What draws about each event begin with (`by_event`)."
 
     def split(self, *islands: range | list[Peer]) -> None:
         """Partitions the network: peers of different islands cannot hear each other; unnamed ones are island 0."""
@@ -118,25 +120,37 @@ class Network:
             return []
         if self.loss is not None and self.loss.lost(sender, target, key):
             return []
-        delays = [self.latency.draw_us(fold(fold(key, LATENCY), target))]
+        delays = [self._delay_us(key, LATENCY, target)]
         if self.duplicated and chance(fold(key, DUPLICATE), target) < self.duplicated:
-            delays.append(self.latency.draw_us(fold(fold(key, DUPLICATE), target)))
+            delays.append(self._delay_us(key, DUPLICATE, target))
         return delays
+
+    def _delay_us(self, key: int, why: int, target: Peer) -> int:
+        latency = self.latency
+        if latency.shape == "constant":  # as in all runs that are compared with a kernel: there is nothing to draw
+            return latency.median_us
+        return latency.draw_us(fold(fold(key, why), target))
 
     def _key(self, sender: Peer, target: Peer, message: Message) -> int:
         """What draws about this transmission are made of."""
-        kind = self.by_link.get(type(message))
+        kind = self._by_link.get(type(message))
         if kind is not None:
-            return fold(fold(fold(self._loss_key, kind), self._copies(kind, sender, target)), sender)  # type: ignore[no-any-return]
+            return fold(fold(kind, self._copies(kind, sender, target)), sender)  # type: ignore[no-any-return]
         if not self.by_event or not isinstance(message, Carrier):
             self.sent += 1
-            return fold(self._loss_key, self.sent)  # type: ignore[no-any-return]
-        word = message.carried.event.id.word()
-        copy = self._copies(word, sender, target)
-        key = fold(fold(self._loss_key, word), sender)
+            return self._key_of(self.sent)
+        event_id = message.carried.event.id
+        event = self._events.get(event_id)
+        if event is None:
+            event = self._events[event_id] = self._key_of(event_id.word())
+        copy = self._copies(event, sender, target)
+        key = fold(event, sender)
         return fold(key, copy) if copy else key  # type: ignore[no-any-return]
 
-    def _copies(self, word: int, sender: Peer, target: Peer) -> int:
-        before = self.copies.get((word, sender, target), 0)
-        self.copies[word, sender, target] = before + 1
+    def _key_of(self, word: int) -> int:
+        return fold(self._loss_key, word)  # type: ignore[no-any-return]
+
+    def _copies(self, what: int, sender: Peer, target: Peer) -> int:
+        before = self.copies.get((what, sender, target), 0)
+        self.copies[what, sender, target] = before + 1
         return before

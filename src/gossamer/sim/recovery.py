@@ -88,12 +88,14 @@ class Counting(Watcher):
                 if effect.kind == "recover":
                     self.counts["recovered"] += 1
                     self.latencies_us += [] if effect.detail is None else [int(effect.detail)]
-        if type(given) is Publish:
+        if type(given) is Received:
+            message = given.message
+            if type(message) is Route and not duplicate:
+                self.via[self.rows[message.carried.event.id], peer] = given.peer
+            elif type(message) is Again:
+                self.counts["useless"] += duplicate
+        elif type(given) is Publish:
             self.via[self.rows[given.event.id], peer] = peer
-        elif type(given) is Received and type(given.message) is Route and not duplicate:
-            self.via[self.rows[given.message.carried.event.id], peer] = given.peer
-        elif type(given) is Received and type(given.message) is Again:
-            self.counts["useless"] += duplicate
 
 
 class Lines(Network):
@@ -102,7 +104,8 @@ class Lines(Network):
     down: tuple[Edge, ...] = ()
 
     def transit(self, sender: Peer, target: Peer, message: Message) -> list[int]:
-        if type(message) in ALONG_THE_TREE and ((sender, target) in self.down or (target, sender) in self.down):
+        down = self.down
+        if down and type(message) in ALONG_THE_TREE and ((sender, target) in down or (target, sender) in down):
             self._key(sender, target, message)  # it counts as sent
             return []
         return super().transit(sender, target, message)
@@ -137,7 +140,10 @@ class Stage:
         if self.setting.burst > 1:
             worsens, improves = self.setting.bursts
             return GilbertElliott(seed, worsens=worsens, improves=improves)
-        return Independent(lambda sender, target: 1.0 - self.setting.loss_at(self.world.now_us))
+        if self.setting.loss_period_s:
+            return Independent(lambda sender, target: 1.0 - self.setting.loss_at(self.world.now_us))
+        arrives = 1.0 - self.setting.loss
+        return Independent(lambda sender, target: arrives)
 
     def play(self) -> Counting:
         for who in range(self.setting.dispatchers):

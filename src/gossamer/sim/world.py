@@ -148,5 +148,6 @@ class World:
 
     def _push(self, when_us: int, peer: Peer, life: int, what: Given | Action) -> None:
         self._order += 1
-        when_us = max(when_us, self.now_us)  # what is late happens now: the clock never runs backwards
+        if when_us < self.now_us:
+            when_us = self.now_us  # what is late happens now: the clock never runs backwards
         heapq.heappush(self._heap, (when_us, self._order, peer, life, what))

@@ -101,6 +101,15 @@ def test_each_pattern_with_news_is_told_of_a_few_times_and_old_news_seldom() -> 
     assert [digest.pattern for digest in offering.fire()] == [third]
 
 
+def test_no_pattern_with_news_is_told_of_again_before_all_others_were() -> None:
+    offering = Offering(patterns=10)
+    for number, pattern in enumerate(offering.wanted, 1):
+        offering.hear(number, pattern)
+    for _ in range(TIMES):
+        told = [digest.pattern for _ in offering.wanted for digest in offering.fire()]
+        assert sorted(told) == sorted(offering.wanted)
+
+
 def test_a_pattern_that_is_known_later_is_told_of_too() -> None:
     offering, late = Offering(1), Pattern(".late")
     offering.hear(1, late)

@@ -26,6 +26,8 @@ Place: TypeAlias = tuple[int, Found]
 
 ONE_BY_ONE = 4
 "So few filters are asked one by one whether any of them matches."
+LOOKED_UP = frozenset((str, int, float, bool))
+"Kinds of values that filters may be found by."
 VALUES_MAX = 256
 "A condition that lists more values than this is not what a term is found by."
 
@@ -88,7 +90,10 @@ class Index(Generic[Key]):
     def matches_any(self, attributes: Attributes) -> bool:
         """Whether any filter matches: looks no further than the first that does."""
         if len(self._checks) <= ONE_BY_ONE:
-            return any(check(attributes) for check in self._checks.values())
+            for check in self._checks.values():  # noqa: SIM110 - a generator would cost more than the checks
+                if check(attributes):
+                    return True
+            return False
         found: list[int] = []
         for bucket in self._buckets(attributes):
             bucket.find(attributes, found, one=True)
@@ -104,9 +109,11 @@ class Index(Generic[Key]):
         """Where filters stand that ask an attribute to be what it is here."""
         found = []
         for name, value in attributes.items():
-            buckets = self._equal.get(name)
-            if buckets is not None and (bucket := _looked_up(buckets, value)) is not None:
-                found.append(bucket)
+            buckets, kind = self._equal.get(name), type(value)
+            if buckets is not None and kind in LOOKED_UP:
+                bucket = buckets.get((value,) if kind is bool else value)  # type: ignore[arg-type]
+                if bucket is not None:
+                    found.append(bucket)
         return found
 
     def _fresh(self) -> int:
@@ -170,10 +177,3 @@ class Index(Generic[Key]):
                     del buckets[value]
             if not buckets:
                 del self._equal[name]
-
-
-def _looked_up(buckets: dict[Equal, EqualTerms], value: object) -> EqualTerms | None:
-    kind = type(value)
-    if kind is bool:
-        return buckets.get((value is True,))
-    return buckets.get(value) if kind is str or kind is int or kind is float else None  # type: ignore[call-overload]

@@ -130,17 +130,15 @@ class Table:
 
     def targets(self, event: Event, besides: Peer) -> list[Peer]:
         """Neighbours that want an event, or lead to some who do. Looks no further once all are found."""
-        left = dict.fromkeys(self.widest)
-        left.pop(besides, None)
-        found: list[Peer] = []
-        if left:
-            for pattern in self.routes.matching(event.topic, event.attributes):
-                fresh = [peer for peer in self.routes.holders[pattern] if peer in left]
-                for peer in fresh:
-                    del left[peer]
-                found += fresh
-                if not left:
-                    break
+        others, holders = len(self.widest) - (besides in self.widest), self.routes.holders
+        if not others:
+            return []
+        found: dict[Peer, None] = {}
+        for pattern in self.routes.matching(event.topic, event.attributes):
+            found |= holders[pattern]
+            found.pop(besides, None)
+            if len(found) == others:
+                break
         return sorted(found)
 
     def matching(self, topic: Topic, attributes: Mapping[str, Attribute]) -> tuple[Pattern, ...]:

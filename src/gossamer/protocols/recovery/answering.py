@@ -57,7 +57,7 @@ class Answering:
         found = [at(ask.source, ask.incarnation, each.pattern.signature, each.sequence) for each in ask.wanted]
         held = [(each.pattern, event_id) for each, event_id in zip(ask.wanted, found) if event_id is not None]
         served = self.resending.answer(ask.initiator, peer, held) if held else {}
-        left = tuple(each for each, event_id in zip(ask.wanted, found) if event_id not in served)
+        left = tuple([each for each, event_id in zip(ask.wanted, found) if event_id not in served])
         if left and self.ground.tree and self.node.me not in (ask.source, *ask.route):  # or it would come back
             self.passing.back(Ask(ask.source, ask.incarnation, left, ask.route, ask.initiator, ask.round))
 

@@ -42,6 +42,8 @@ class Gaps:
 
     def tell_ripe(self) -> None:
         """Tells what counts as a loss by now."""
+        if not self.waiting:
+            return
         waiting: list[Gap] = []
         for number, gap in enumerate(self.waiting):
             if gap.ripe_us <= self.node.now_us or len(self.waiting) - number > GAPS_MAX:

@@ -35,7 +35,8 @@ class Held:
         return 1 + len(self.carried.more)
 
     def entries(self) -> Sequence[tuple[EventId, Tags]]:
-        return [(event.id, event.tags) for event in self.carried.events]
+        event, more = self.carried.event, self.carried.more
+        return [(event.id, event.tags), *[(each.id, each.tags) for each in more]] if more else [(event.id, event.tags)]
 
 
 class Stored:
@@ -79,7 +80,10 @@ class Holding:
 
     def get(self, event_id: EventId) -> Carried | None:
         held = self.cache.get(event_id)
-        return None if held is None else next(one for one in held.carried.each() if one.event.id == event_id)
+        if held is None:
+            return None
+        carried = held.carried
+        return next(one for one in carried.each() if one.event.id == event_id) if carried.more else carried
 
     def in_store(self, event_id: EventId) -> tuple[Topic, int] | None:
         """The topic and the size of an event that only the store has by now."""

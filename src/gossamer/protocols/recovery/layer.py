@@ -170,12 +170,12 @@ class Recovery(Layer):
                 self.heard_untagged(carried, via, wanted)
             return
         ours, mine = self.noticing.heard(carried) or wanted, via == self.node.me
-        counted = [tag.pattern for tag in tags]
-        unsure = counted[-1] == UNCOUNTED or self.instead in counted
+        unsure, instead = tags[-1].pattern == UNCOUNTED, self.instead
+        for tag in tags:
+            unsure = unsure or tag.pattern == instead
         uncounted = unsure and self.is_uncounted(carried.event)
-        if self.streams.lost.noticed_us:
-            for each in carried.events:
-                self.streams.found(each)
+        if self.streams.lost.by_source:
+            self.streams.found(carried.events)
         if ours or mine or uncounted or self.cache_relayed:
             self.holding.keep(carried, ours or mine)
             if self.offers.calm and self.node.now_us >= self.offers.look_us:

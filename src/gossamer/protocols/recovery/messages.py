@@ -32,7 +32,7 @@ class Asked(Struct, frozen=True, array_like=True, gc=False):
     sequence: Count
 
 
-class Digest(Said, frozen=True, tag="recovery.digest"):
+class Digest(Said, frozen=True, tag="recovery.digest", gc=False):
     """Push: I have these events of this pattern. `initiator` is whom to ask for them, whoever passes the digest on."""
 
     pattern: Pattern
@@ -55,7 +55,7 @@ class Listed(Said, frozen=True, tag="recovery.listed"):
     "How long each has been here: whoever subscribed since then did not ask for it."
 
 
-class Want(Said, frozen=True, tag="recovery.want"):
+class Want(Said, frozen=True, tag="recovery.want", gc=False):
     """The answer to a digest or a list: send me these."""
 
     members_only: ClassVar[bool] = True
@@ -66,7 +66,7 @@ class Want(Said, frozen=True, tag="recovery.want"):
         return ((self.pattern.topic, sender),)
 
 
-class Lost(Said, frozen=True, tag="recovery.lost"):
+class Lost(Said, frozen=True, tag="recovery.lost", gc=False):
     """Subscriber pull: `initiator` misses these events of the pattern."""
 
     pattern: Pattern
@@ -82,7 +82,7 @@ class Lost(Said, frozen=True, tag="recovery.lost"):
         return ((self.pattern.topic, self.initiator),)
 
 
-class Ask(Said, frozen=True, tag="recovery.ask"):
+class Ask(Said, frozen=True, tag="recovery.ask", gc=False):
     """Publisher pull: `initiator` misses these events of one publisher. Walks back along the route: its last node is
     the next to hear it; where none is left, the publisher."""
 

@@ -48,7 +48,7 @@ class Offers:
         self.offered: dict[int, Pattern] = {}
         "and those of them that are told of."
         self.news: dict[int, None] = {}
-        "Those of which the newest event was not told often enough."
+        "Those of which the newest event was not told often enough, told longest ago first."
         self.told: dict[int, tuple[EventId, int]] = {}
         "The newest event told of, and how many times, by pattern."
         self.calm = True
@@ -106,14 +106,14 @@ class Offers:
         self.pulse.wait()
 
     def choose(self, key: int) -> Pattern | None:
-        """One that is drawn, of those with news, or else of those with anything."""
-        news, drawn = [*self.news], 0
-        while news:
-            signature = news.pop(rules.choice(fold(key, drawn), len(news)))
-            if self.is_news(signature):
-                return self.offered[signature]
+        """Those with news by turns: who draws them may pass over for long what nobody else has. Without news, one that
+        is drawn of those with anything."""
+        while self.news:
+            signature = next(iter(self.news))
             del self.news[signature]
-            drawn += 1
+            if self.is_news(signature):
+                self.news[signature] = None  # its next turn comes after all others'
+                return self.offered[signature]
         held = self.holding.patterns()
         for drawn in range(DRAWN if held else 0):
             signature = held[rules.choice(fold(key, drawn), len(held))]

@@ -21,19 +21,17 @@ class Passing:
 
     def begin(self, message: Digest | Lost) -> bool:
         """Sends a digest of our own. Whether there was anybody to send it to."""
-        key = self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
         if self.ground.tree:
-            chosen = self._neighbours(message.pattern, self.node.me, key, must=True)
+            chosen = self._neighbours(message, self.node.me, must=True)
         else:
-            chosen = self._sampled(message.pattern, key)
+            chosen = self._sampled(message.pattern, self._key(message))
         self.node.out.send(chosen, message)
         return bool(chosen)
 
     def onward(self, message: Digest | Lost, via: Peer, must: bool) -> None:
         """Passes somebody's digest on."""
         if self.ground.tree:
-            key = self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
-            self.node.out.send(self._neighbours(message.pattern, via, key, must), message)
+            self.node.out.send(self._neighbours(message, via, must), message)
 
     def back(self, ask: Ask) -> None:
         """Sends a request to the next node on its way to the publisher."""
@@ -52,14 +50,17 @@ class Passing:
             chosen = [peer for peer in chosen if peer not in (via, message.source)]
         self.node.out.send(chosen, message)
 
-    def _neighbours(self, pattern: Pattern, via: Peer, key: int, must: bool) -> list[Peer]:
+    def _neighbours(self, message: Digest | Lost, via: Peer, must: bool) -> list[Peer]:
         """Each eligible neighbour with its own chance; where nobody was drawn and somebody must be told, one."""
-        eligible = sorted([peer for peer in self.ground.towards(pattern) if peer != via])
-        forward = self.params(pattern.topic).forward
+        eligible = sorted([peer for peer in self.ground.towards(message.pattern) if peer != via])
+        if not eligible:  # at the end of a branch
+            return []
+        key, forward = self._key(message), self.params(message.pattern.topic).forward
         chosen = [peer for peer in eligible if rules.forwards(key, peer, forward)]
-        if must and eligible and not chosen:
-            return [eligible[rules.mandatory(key, len(eligible))]]
-        return chosen
+        return chosen if chosen or not must else [eligible[rules.mandatory(key, len(eligible))]]
+
+    def _key(self, message: Digest | Lost) -> int:
+        return self.node.key(FORWARD, rules.forward_word(message.initiator, message.round))
 
     def _sampled(self, pattern: Pattern, key: int) -> list[Peer]:
         known = self.ground.towards(pattern)

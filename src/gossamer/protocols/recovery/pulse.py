@@ -17,19 +17,22 @@ from gossamer.protocols.recovery import rules
 class Pulse:
     """One of them. `timer` makes its timers, given when each is due."""
 
-    __slots__ = ("busy", "due_us", "interval_us", "least_us", "node", "timer")
+    __slots__ = ("busy", "due_us", "interval_us", "least_us", "node", "origin_us", "timer")
 
     def __init__(self, node: Stack, timer: Callable[[int], Struct], least_us: int) -> None:
         self.node, self.timer = node, timer
-        self.least_us = self.interval_us = least_us
+        self.least_us = self.interval_us = self.origin_us = 0
+        self.pace(least_us)
         self.due_us: int | None = None
         "When its next beat is; None: nothing to say."
         self.busy = True
         "Whether the last beat, or what happened since, was not in vain."
 
     def pace(self, least_us: int) -> None:
-        """Its grid is another from now on."""
-        self.least_us, self.interval_us = least_us, max(least_us, self.interval_us)
+        """Its grid is another from now on; 0: there is none."""
+        if least_us != self.least_us:
+            self.least_us, self.interval_us = least_us, max(least_us, self.interval_us)
+            self.origin_us = int(rules.phase(self.node.key(ROUND, 0), least_us)) if least_us else 0
 
     def hurry(self) -> None:
         """There is something to say: the next beat of the grid is for that."""
@@ -40,7 +43,7 @@ class Pulse:
 
     def wait(self) -> None:
         now_us = self.node.now_us
-        following_us = rules.next_round_us(now_us, self._origin_us(), self.least_us)
+        following_us = rules.next_round_us(now_us, self.origin_us, self.least_us)
         self.due_us = following_us + self.interval_us - self.least_us
         self.node.out.timer(self.due_us - now_us, self.timer(self.due_us))
 
@@ -57,12 +60,9 @@ class Pulse:
 
     def number(self, due_us: int) -> int:
         """Which beat of the grid this is."""
-        return rules.round_at(due_us, self._origin_us(), self.least_us)
+        return rules.round_at(due_us, self.origin_us, self.least_us)
 
     def slow_down(self) -> None:
         """A beat is over: in vain, or not."""
         self.interval_us = rules.next_interval(self.interval_us, self.least_us, self.busy)
         self.busy = False
-
-    def _origin_us(self) -> int:
-        return int(rules.phase(self.node.key(ROUND, 0), self.least_us))

@@ -3,7 +3,7 @@
 Topics with the same parameters share their rounds.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 
@@ -125,83 +125,84 @@ class Rounds:
         regime = self.numbered(timer.regime)
         if regime is None or not regime.pulse.beats(timer.due_us):
             return
-        self.settle(regime)
-        self.gossip(regime, regime.pulse.number(timer.due_us))
+        missing = self.settle(regime)
+        self.gossip(regime, regime.pulse.number(timer.due_us), missing)
         if regime.params.adaptive:
             regime.pulse.slow_down()
-        if self.pushes(regime) or any(self.concerns(regime, each) for each in self.streams.lost.by_pattern):
+        if self.pushes(regime) or missing:
             regime.pulse.wait()
 
     def on_hurry(self, timer: Hurry) -> None:
         regime = self.numbered(timer.regime)
         if regime is not None:
-            self.settle(regime)
+            missing = self.settle(regime)
             regime.hurries = False
             regime.hurried += 1
-            self.gossip(regime, rules.HURRIED + regime.hurried)
+            self.gossip(regime, rules.HURRIED + regime.hurried, missing)
 
     def numbered(self, number: int) -> Regime | None:
-        return next((regime for regime in self.regimes.values() if regime.number == number), None)
+        for regime in self.regimes.values():
+            if regime.number == number:
+                return regime
+        return None
 
-    def settle(self, regime: Regime) -> None:
-        """Gives up what was asked for long enough, and tells what counts as a loss by now."""
-        for signature in [*self.streams.lost.by_pattern]:
-            if self.concerns(regime, signature):
-                self.streams.expire(signature)
+    def settle(self, regime: Regime) -> list[int]:
+        """Gives up what was asked for long enough, and tells what counts as a loss by now. The patterns of this regime
+        of which something is missing still, sorted."""
+        lost, patterns, until_us = self.streams.lost, self.streams.patterns, self.node.now_us - regime.params.expiry_us
+        missing = [each for each in lost.by_pattern if each in patterns]
+        concerned = [each for each in missing if self.regime(patterns[each].topic) is regime]
+        for signature in concerned:
+            lost.expire(signature, until_us)
         self.streams.gaps.tell_ripe()
-
-    def concerns(self, regime: Regime, signature: int) -> bool:
-        pattern = self.streams.patterns.get(signature)
-        return pattern is not None and self.regime(pattern.topic) is regime
+        return sorted([each for each in concerned if each in lost.by_pattern])
 
     # -- what a round says ------------------------------------------------------------------------------------
 
-    def gossip(self, regime: Regime, number: int) -> None:
+    def gossip(self, regime: Regime, number: int, missing: Sequence[int]) -> None:
         key = self.node.key(ROUND, number)
         match regime.params.method:
             case "push":
                 self.push(regime, number)
             case "subscriber-pull":
-                self.ask_subscribers(regime, number, key)
+                self.ask_subscribers(regime, number, key, missing)
             case "publisher-pull":
-                self.ask_publisher(regime, number, key)
+                self.ask_publisher(regime, number, key, missing)
             case "combined":
                 asks = rules.asks_publisher(key, regime.params.publisher_share)
-                if asks or not self.ask_subscribers(regime, number, key):
-                    self.ask_publisher(regime, number, key)
+                if asks or not self.ask_subscribers(regime, number, key, missing):
+                    self.ask_publisher(regime, number, key, missing)
 
     def push(self, regime: Regime, number: int) -> None:
         told = self.ground.local() if regime.params.push_local else self.ground.known()
         ruled = {each for each in dict.fromkeys([pattern.topic for pattern in told]) if self.regime(each) is regime}
         self.pushing.tell([pattern for pattern in told if pattern.topic in ruled], number, self.node.now_us)
 
-    def ask_subscribers(self, regime: Regime, number: int, key: int) -> bool:
+    def ask_subscribers(self, regime: Regime, number: int, key: int, missing: Sequence[int]) -> bool:
         """Of what is missing of one pattern. Whether there was anybody to ask."""
         until_us = self.node.now_us - regime.params.patience_us
         lost = self.streams.lost
-        concerned = sorted(each for each in lost.by_pattern if self.concerns(regime, each))
-        missing = [each for each in concerned if any(lost.of_pattern(each, until_us))]
-        if not missing:
+        ripe = [each for each in missing if lost.any_by(each, until_us)]
+        if not ripe:
             return False
-        signature = missing[rules.choice(key, len(missing))]
+        signature = ripe[rules.choice(key, len(ripe))]
         chosen = islice(lost.of_pattern(signature, until_us), DIGEST_MAX)
-        places = tuple(Place(source, incarnation, sequence) for source, incarnation, _, sequence in chosen)
+        places = tuple([Place(source, incarnation, sequence) for source, incarnation, _, sequence in chosen])
         return self.passing.begin(Lost(self.streams.patterns[signature], places, self.node.me, number))
 
-    def ask_publisher(self, regime: Regime, number: int, key: int) -> None:
+    def ask_publisher(self, regime: Regime, number: int, key: int, missing: Sequence[int]) -> None:
         until_us = self.node.now_us - regime.params.patience_us
-        lost = self.streams.lost
-        asked_for = {each for each in lost.by_pattern if self.concerns(regime, each)}
+        lost, patterns, asked_for = self.streams.lost, self.streams.patterns, {*missing}
 
         def ripe(missed: Missed) -> bool:
             return lost.noticed_us[missed] <= until_us and missed[2] in asked_for
 
-        others = sorted(each for each in lost.by_source if each[0] != self.node.me)
-        sources = [each for each in others if any(ripe(missed) for missed in lost.of_source(each))]
+        others = sorted([each for each in lost.by_source if each[0] != self.node.me])
+        sources = [each for each in others if next(filter(ripe, lost.of_source(each)), None)]
         if sources:
             source, incarnation = sources[rules.choice(key, len(sources))]
             chosen = islice(filter(ripe, lost.of_source((source, incarnation))), DIGEST_MAX)
-            asked = tuple(Asked(self.streams.patterns[signature], sequence) for _, _, signature, sequence in chosen)
+            asked = tuple([Asked(patterns[signature], sequence) for _, _, signature, sequence in chosen])
             self.passing.back(Ask(source, incarnation, asked, self.route(source, incarnation), self.node.me, number))
 
     def route(self, source: int, incarnation: int) -> tuple[int, ...]:

@@ -4,7 +4,7 @@ A stream is what one incarnation of a publisher counts by one pattern. What its 
 it is hearsay, and moves nothing but the losses asked for.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from gossamer.core.events import Event
@@ -184,18 +184,16 @@ class Streams:
     def missing_since(self, event: Event) -> int | None:
         """When an event was first found to be missing; None: nobody noticed."""
         who, noticed_us = (event.id.publisher, event.id.incarnation), self.lost.noticed_us
-        since = [noticed_us.get((*who, tag.pattern, tag.sequence)) for tag in event.tags] if noticed_us else []
-        return min((each for each in since if each is not None), default=None)
+        places = [(*who, tag.pattern, tag.sequence) for tag in event.tags] if who in self.lost.by_source else []
+        return min([noticed_us[place] for place in places if place in noticed_us], default=None)
 
-    def found(self, event: Event) -> None:
-        """It is here: under whatever patterns, it is missing no more."""
-        publisher, incarnation, lost = event.id.publisher, event.id.incarnation, self.lost
-        for tag in event.tags:
-            place = publisher, incarnation, tag.pattern, tag.sequence
-            if place in lost.noticed_us:
-                lost.remove(place)
-
-    def expire(self, signature: int) -> None:
-        pattern = self.patterns.get(signature)
-        if pattern is not None:
-            self.lost.expire(signature, self.node.now_us - self.params(pattern.topic).expiry_us)
+    def found(self, events: Sequence[Event]) -> None:
+        """These of one publisher are here: under whatever patterns, they are missing no more."""
+        publisher, incarnation, lost = events[0].id.publisher, events[0].id.incarnation, self.lost
+        if (publisher, incarnation) not in lost.by_source:
+            return
+        for event in events:
+            for tag in event.tags:
+                place = publisher, incarnation, tag.pattern, tag.sequence
+                if place in lost.noticed_us:
+                    lost.remove(place)
