@@ -120,7 +120,6 @@ def test_traces_are_bounded_in_bytes(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="a start reads the outbox by pages: its size costs no memory")
 def test_a_start_on_a_large_outbox_costs_little_memory(tmp_path: Path, stage: Stage) -> None:
     async def fill() -> None:
         async with Network() as network:

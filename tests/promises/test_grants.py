@@ -71,7 +71,6 @@ def test_a_grant_keeps_what_is_not_mentioned(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="a grant that ran out ends readers too, within 30 s")
 def test_a_grant_that_ran_out_ends_a_reader(tmp_path: Path, wall: Wall) -> None:
     authority = Authority.init(tmp_path / "net", name="cup")
     authority.grant("anna", [TOPIC], [TOPIC])

@@ -82,7 +82,7 @@ class HandOver:
         "Of all that was handed over since somebody asked; and how many events nobody has."
         self._dropped: set[EventId] = set()
         "Events there was no room for while this node looked for its place: they will be spread again."
-        self.loop = asyncio.get_running_loop()
+        self.loop = driver.loop
         self._changed = asyncio.Event()
         self._done: list[EventId] = []
         self._telling = False
