@@ -133,7 +133,8 @@ class Writer(Thread):
             self.lost += places(job.kept)
         if missed:
             store.lose(missed.ranges())
-        self._note(fault)
+        if unwritten is not None or not isinstance(fault, Misuse):  # or a caller made a mistake, and was told
+            self._note(unwritten or fault)
         return outcomes, failed, unwritten
 
     def _attempt(self, store: Store, accepts: list[Accept], keeps: list[Keep]) -> GossamerError | None:
@@ -156,8 +157,6 @@ class Writer(Thread):
             return job.future, None, explained(fault, store.name)
 
     def _note(self, trouble: GossamerError | None) -> None:
-        if isinstance(trouble, Misuse):
-            return  # a caller's mistake, which the caller was told of: the spool is well
         if trouble is not None and self.trouble is None:
             log.warning("%s", trouble)
         elif trouble is None and self.trouble is not None:
