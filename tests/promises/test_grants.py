@@ -12,9 +12,9 @@ import gossamer
 from cli.processes import gossamer as command
 from gossamer.core.errors import GossamerError
 from gossamer.live.keys.network import Network as Authority
-from promises.conftest import Wall
 from promises.nodes import disk
 from promises.waiting import nothing_more, numbers, read
+from wall import Wall
 
 TOPIC = ".orders"
 

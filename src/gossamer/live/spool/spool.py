@@ -135,7 +135,8 @@ class Spool:
 
     def hear(self, hearer: Callable[[Commit], None]) -> None:
         """Tells, once for every commit, what came into the log, what could not be kept, and what was deleted. Whoever
-        is answered by the spool has been told before of what the answer is about."""
+        is answered by the spool has been told before of what the answer is about. Hearers are not given when the spool
+        is built: it is open before them, for each of them asks it first."""
         self._courier.hearers.append(hearer)
 
     async def held(self) -> list[Stretch]:
