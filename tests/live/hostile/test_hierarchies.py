@@ -213,7 +213,7 @@ def test_nobody_from_outside_says_that_all_is_done_below(keys: Keys) -> None:
     """An event told on level 1 by somebody who lives elsewhere would go no further."""
 
     async def scenario() -> None:
-        async with town(keys, timeouts={"ack_s": 0.2}, recovery={"method": "none"}) as nodes:
+        async with town(keys, timeouts={"ack_s": 0.2}) as nodes:
             liar, said = nodes[0], nodes[0].station.codec.said
 
             def lying(message: Message) -> bytes:
