@@ -9,6 +9,8 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from wall import Wall
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -44,3 +46,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
     conf = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": java}
     with spark_session("local[2]", "gossamer-tests", log=log, conf=conf) as session:
         yield session
+
+
+@pytest.fixture
+def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
+    return Wall(monkeypatch)

@@ -327,4 +327,4 @@ def test_a_node_whose_driver_lacks_somebody_to_perform_its_effects_cannot_be_bui
     with pytest.raises(TypeError, match="retrieval"):
         Performers(None, None, None)  # type: ignore[call-arg, arg-type]
     with pytest.raises(TypeError, match="performers"):
-        Driver(1, None, None, None, {}, None, None, None, None, None)  # type: ignore[call-arg, arg-type]
+        Driver(1, None, None, None, {}, None, None, None, None, None, None)  # type: ignore[call-arg, arg-type]

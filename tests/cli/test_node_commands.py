@@ -20,12 +20,16 @@ def test_what_is_published_at_one_node_is_printed_at_another(pair: tuple[Daemon,
     assert (read.code, read.stdout, read.stderr) == (0, ".soccer.italy  goal\n", "")
 
 
-def test_each_line_of_stdin_is_an_event_in_the_order_it_came(pair: tuple[Daemon, Daemon]) -> None:
+@pytest.mark.parametrize("payload", [(), ("-",)])
+def test_each_line_of_stdin_is_an_event_in_the_order_it_came(
+    pair: tuple[Daemon, Daemon], payload: tuple[str, ...]
+) -> None:
     one, two = pair
-    ran = fed(b"first\n\nthird\nlast without its end", "publish", ".lines", "--node", one.address, "--json")
+    topic = f".lines.{len(payload)}"
+    ran = fed(b"first\n\nthird\nlast without its end", "publish", topic, *payload, "--node", one.address, "--json")
     ids = [json.loads(line)["id"] for line in ran.stdout.splitlines()]
     assert (ran.code, ran.stderr, len(set(ids))) == (0, "", 4)
-    read = two.events(".lines", 4, "--ordered")
+    read = two.events(topic, 4, "--ordered")
     assert [each["payload"] for each in read] == ["first", "", "third", "last without its end"]
     assert [each["id"] for each in read] == ids
 

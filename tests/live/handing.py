@@ -21,7 +21,9 @@ from gossamer.live.publishing.publishing import SEAL_EVERY_S, Publishing
 from gossamer.live.publishing.sealing import Sealing
 from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.live.spool import Outgoing, Waiting
+from gossamer.live.watching.failures import Failures
 from gossamer.live.watching.metrics import Metrics
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.pack import Pack
 
 ME = 1
@@ -143,7 +145,7 @@ class Model(RuleBasedStateMachine):
         self.short = pytest.MonkeyPatch()
         for name, value in SHORT.items():
             self.short.setattr(f"gossamer.live.publishing.{name}", value)
-        self.loop = Loop()
+        self.loop, self.failed = Loop(), Metrics()
         self.raised: list[Any] = []
         self.loop.set_exception_handler(lambda loop, about: self.raised.append(about))
         self.spool = Outbox()
@@ -168,7 +170,7 @@ class Model(RuleBasedStateMachine):
                 await asyncio.sleep(0)
 
         self.loop.run_until_complete(calling())
-        assert self.raised == []
+        assert (self.raised, self.failed.failures) == ([], 0)
         self.reconcile()
 
     def now_us(self) -> int:
@@ -181,6 +183,7 @@ class Model(RuleBasedStateMachine):
             closed=False,
             clock=SimpleNamespace(now_us=self.now_us),
             machine=SimpleNamespace(waiting=0, patterns=lambda topic, attributes: ()),
+            loop=WatchedLoop(Failures(self.failed)),
         )
         spool: Any = self.spool
         trust, links, rules, bodies = OpenTrust("me"), SimpleNamespace(clogged=lambda: False), Fickle(self), Bodies()

@@ -167,7 +167,10 @@ class Hearing:
 
     def receipts(self, bodies: Bodies) -> Receipts:
         driver: Any = SimpleNamespace(
-            feed=self.fed.append, tick=self.end_turn, machine=SimpleNamespace(was_kept=lambda event_id: False)
+            feed=self.fed.append,
+            tick=self.end_turn,
+            machine=SimpleNamespace(was_kept=lambda event_id: False),
+            loop=asyncio.get_running_loop(),
         )
         links: Any = SimpleNamespace(acknowledge=lambda how, ids: self.told.append((how, [*ids])))
         return Receipts(self, bodies, driver, links)  # type: ignore[arg-type]

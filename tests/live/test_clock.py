@@ -16,24 +16,10 @@ from gossamer.testing import Network
 from gossamer.wire.segment import SegmentReader
 from live.exposition import value
 from live.watching import payloads, until
+from wall import Wall
 
 HOUR_S = 3600
 DAYS_S = 2 * 24 * HOUR_S
-
-
-class Wall:
-    """The machine's clock, which can be set."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.ahead_s = 0.0
-        time_s, time_ns = time.time, time.time_ns
-        monkeypatch.setattr(time, "time", lambda: time_s() + self.ahead_s)
-        monkeypatch.setattr(time, "time_ns", lambda: time_ns() + int(self.ahead_s * 1e9))
-
-
-@pytest.fixture
-def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    return Wall(monkeypatch)
 
 
 def test_a_jump_is_not_followed_and_told_once(wall: Wall, caplog: pytest.LogCaptureFixture) -> None:

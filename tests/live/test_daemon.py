@@ -264,10 +264,10 @@ def test_if_one_of_several_nodes_cannot_start_none_is_left() -> None:
 def test_health_says_what_a_node_is_doing() -> None:
     async def scenario() -> None:
         node = daemon(subscribe=(".a",), scamp=ScampParams(patience_us=20_000))
-        assert node.health().status == "joining"
+        assert node.node.health().status == "joining"
         await node.start()
-        await until(lambda: node.health().ok)
-        assert node.health().about == {
+        await until(lambda: node.node.health().ok)
+        assert node.node.health().about == {
             "name": "n",
             "address": node.node.address,
             "links": 0,
@@ -277,7 +277,7 @@ def test_health_says_what_a_node_is_doing() -> None:
             "above": 0,
         }
         await node.close()
-        assert node.health().status == "leaving"
+        assert node.node.health().status == "leaving"
 
     run(scenario())
 

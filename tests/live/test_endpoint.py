@@ -10,7 +10,8 @@ import pytest
 
 from gossamer.core.errors import Misuse
 from gossamer.live.watching import endpoint
-from gossamer.live.watching.endpoint import REQUEST_BYTES_MAX, Endpoint, Health
+from gossamer.live.watching.endpoint import REQUEST_BYTES_MAX, Endpoint
+from gossamer.live.watching.health import Health
 from gossamer.live.watching.metrics import CONTENT_TYPE, Metrics
 from live.exposition import value
 

@@ -45,7 +45,7 @@ def served(act: Callable[[Daemon], Awaitable[None]], **settings: Any) -> None:
         try:
             async with asyncio.timeout(60):
                 await up.wait()
-                await until(lambda: daemon.health().ok)
+                await until(lambda: daemon.node.health().ok)
                 await act(daemon)
         finally:
             running.cancel()
@@ -103,7 +103,6 @@ def test_a_timer_that_failed_but_was_set_again_by_the_machine_goes_off_once(monk
     async def scenario() -> None:
         async with Network() as network:
             driver, fired = (await network.node("a")).station.driver, list[object]()
-            driver.loop.set_exception_handler(lambda loop, context: None)
 
             def failing(given: Any, now_us: int) -> Any:
                 fired.append(given)
@@ -160,18 +159,94 @@ def test_seeds_are_called_again_after_a_call_that_failed(monkeypatch: pytest.Mon
 
     async def scenario() -> None:
         async with Network() as network:
-            node, told, calls = await network.node("a"), list[Any](), list[int]()
-            asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(context["exception"]))
+            node, calls = await network.node("a"), list[int]()
 
             async def failing() -> None:
                 calls.append(1)
                 if len(calls) == 2:
                     raise ValueError("no such name")
 
-            node.station.seeds._call_all = failing  # type: ignore[method-assign]
+            node.station.seeds._call_seeds = failing  # type: ignore[method-assign]
             node.station.seeds.change(())
             await until(lambda: len(calls) >= 3)
-            assert [str(each) for each in told] == ["no such name"]
+            assert node.metrics.failures == 1
+            assert "seeds could not be called: ValueError: no such name" in node.health().about["why"]
+
+    asyncio.run(scenario())
+
+
+# -- a node inside somebody else's program --------------------------------------------------------------------------
+
+
+def guest(act: Callable[[Node], Awaitable[None]]) -> None:
+    """Something happens to a node without a daemon. The program's own exception handler hears nothing of it."""
+
+    async def scenario() -> None:
+        heard = list[object]()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: heard.append(context))
+        async with Network() as network:
+            node = await network.node("a", subscribe=[".a"])
+            assert node.health().status != "failing"
+            await act(node)
+            assert node.health().status == "failing"
+            assert await node.publish(".a", "it goes on")
+        assert heard == []
+
+    asyncio.run(scenario())
+
+
+def test_what_fails_in_a_timer_a_task_or_a_callback_of_a_node_is_its_own() -> None:
+    async def act(node: Node) -> None:
+        def failing(*_: object) -> None:
+            raise RuntimeError("a bug")
+
+        async def failing_task() -> None:
+            failing()
+
+        loop = node.station.loop
+        done = loop.create_future()
+        loop.call_soon(failing)
+        loop.call_later(0, failing)
+        loop.call_at(loop.time(), failing)
+        loop.call_soon_threadsafe(failing)
+        loop.create_task(failing_task())
+        loop.create_task(asyncio.sleep(60)).cancel()  # was not to go on
+        loop.when_done(done, failing)
+        done.set_result(None)
+        await until(lambda: node.metrics.failures == 6)
+        assert "failed: RuntimeError: a bug" in node.health().about["why"]
+
+    guest(act)
+
+
+def test_what_fails_at_a_message_or_a_commit_is_told_and_the_link_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            anna, bert = await network.node("a", subscribe=[".a"]), await network.node("b", subscribe=[".a"])
+            assert await bert.joined(".a")
+            links, feed = [*bert.station.connections.links], bert.station.driver.feed
+
+            def failing(given: Any) -> None:
+                monkeypatch.setattr(bert.station.driver, "feed", feed)
+                raise RuntimeError(f"a bug at {type(given).__name__}")
+
+            monkeypatch.setattr(bert.station.driver, "feed", failing)
+            await until(lambda: bert.metrics.failures == 1)  # whatever comes next
+            await anna.publish(".a", "heard all the same")
+            await until(lambda: bert.metrics.events_delivered == 1)
+            assert [*bert.station.connections.links] == links
+
+    asyncio.run(scenario())
+
+
+def test_a_thread_of_a_node_that_ends_is_told_by_the_node(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("a", spool={"folder": str(tmp_path / "spool")})
+            assert node._spool is not None
+            node._spool._courier.change(lambda store: print(1 / 0))
+            await until(lambda: node.metrics.failures)
+            assert "the thread gossamer-spool has ended: ZeroDivisionError" in node.health().about["why"]
 
     asyncio.run(scenario())
 
@@ -231,11 +306,11 @@ def test_a_lack_of_descriptors_is_told_and_takes_no_page_away() -> None:
     async def act(daemon: Daemon) -> None:
         with Spent():
             page = daemon.node.metrics.page()
-            told = daemon.health()
+            told = daemon.node.health()
         assert b"gossamer_build_info" in page
         assert told.status == "failing"
         assert "no file descriptor is left, so no call can be taken" in told.about["why"]
-        assert daemon.health().ok
+        assert daemon.node.health().ok
 
     served(act)
 

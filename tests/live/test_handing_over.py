@@ -29,7 +29,9 @@ from gossamer.live.running.clock import Clock
 from gossamer.live.running.driver import Driver
 from gossamer.live.running.performers import Performers
 from gossamer.live.running.spread_rules import SpreadRules
+from gossamer.live.watching.failures import Failures
 from gossamer.live.watching.metrics import Metrics
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.recovery.messages import Again
 from gossamer.testing import Network
@@ -45,7 +47,8 @@ SEALED = {event.id: seal(head_of(event), event.payload, None) for event in EVENT
 
 
 def hand_over(rules: SpreadRules | None = None, settle_s: float = 0.0) -> HandOver:
-    driver: Any = SimpleNamespace(feed=lambda given: None, clock=Clock(), closed=False)
+    loop = WatchedLoop(Failures(Metrics()))
+    driver: Any = SimpleNamespace(feed=lambda given: None, clock=Clock(), closed=False, loop=loop)
     rules, trust, bodies = rules or SpreadRules(), OpenTrust("me"), Bodies()
     return HandOver(
         *(ME, driver, bodies, None, Permissions(trust), rules, Sealing(trust, bodies)),
@@ -246,6 +249,7 @@ def driver_that(answers: Callable[[Given], list[Effect]], bodies: Bodies, fetch:
         *(ME, machine, Clock(), Codec(CATALOGUE["camcast"].spoken), carriers, bodies, Metrics(), None),
         Permissions(trust),
         Seals(ME, trust, SpreadRules()),
+        WatchedLoop(Failures(Metrics())),
         lambda driver: Performers(nobody, nobody, hand_over(), cast(Any, SimpleNamespace(fetch=fetch)), nobody),
     )
 

@@ -19,7 +19,9 @@ from gossamer.live.reading.readers import Readers
 from gossamer.live.reading.subscriptions import Subscriptions
 from gossamer.live.spool import Kept, KeptPack
 from gossamer.live.spool.items import Delivered, places
+from gossamer.live.watching.failures import Failures
 from gossamer.live.watching.metrics import Metrics
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.protocols.recovery.params import Params
 from gossamer.wire.pack import Pack
 from live.test_subscriptions import Fed
@@ -68,7 +70,10 @@ def readers(*packs: Pack, shelf: Any = None) -> Readers:
         bodies.add_pack(pack)
     subscriptions = Subscriptions(Fed([]), False, lambda topic: Params())
     limits = ReadingLimits(1000, 1 << 20)
-    return Readers(shelf, Hierarchy(), bodies, Metrics(), None, subscriptions, lambda: 0, "me", limits, Receiving())
+    loop: Any = shelf and WatchedLoop(Failures(Metrics()))  # without a spool nothing happens later
+    return Readers(
+        shelf, Hierarchy(), bodies, Metrics(), None, subscriptions, lambda: 0, "me", limits, Receiving(), loop
+    )
 
 
 def test_packs_delivered_whole_are_kept_whole_and_others_event_by_event() -> None:

@@ -10,9 +10,12 @@ import pytest
 
 from gossamer.core.trace import Head
 from gossamer.live.watching import appending, scribe
+from gossamer.live.watching.failures import Failures
+from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.pruning import Budget, prune
 from gossamer.live.watching.scribe import Scribe, at_once
 from gossamer.live.watching.traces import SegmentWriter
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.testing import Network
 from live.watching import until
 
@@ -67,16 +70,15 @@ def test_no_turn_of_the_loop_touches_a_file(tmp_path: Path, monkeypatch: pytest.
 
 def test_jobs_are_done_in_order_and_one_that_fails_keeps_none_from_the_next() -> None:
     async def scenario() -> None:
-        told, done = list[str](), list[int]()
-        asyncio.get_running_loop().set_exception_handler(lambda loop, context: told.append(str(context["exception"])))
-        writing = Scribe()
+        told, done = Metrics(), list[int]()
+        writing = Scribe(WatchedLoop(Failures(told)))
         for number in range(100):
             writing.do(lambda number=number: done.append(number))  # type: ignore[misc]
             writing.do(lambda: 1 // 0)
         writing.settled()
         assert done == [*range(100)]
         writing.close()
-        await until(lambda: len(told) == 100)
+        await until(lambda: told.failures == 100)
         assert threading.active_count() == 1 or "gossamer-traces" not in {each.name for each in threading.enumerate()}
 
     asyncio.run(scenario())
@@ -88,7 +90,7 @@ def test_rows_that_could_not_even_wait_for_a_slow_disk_are_lost_and_counted(
     monkeypatch.setattr(scribe, "WAITING_BYTES_MAX", 1_000)
 
     async def scenario() -> None:
-        writing, stuck = Scribe(), threading.Event()
+        writing, stuck = Scribe(WatchedLoop(Failures(Metrics()))), threading.Event()
         segment = SegmentWriter(tmp_path, Head("net", 7, name="node-7"), now_us=lambda: 0, do=writing.do)
         writing.do(stuck.wait)
         for number in range(20):

@@ -1,7 +1,6 @@
 """A promise that is not kept yet has a test marked `xfail(strict=True)`: it is waited for only a moment, and whoever
 keeps the promise must take the mark away. `pytest --runxfail tests/promises` waits longer, and shows what is owed."""
 
-import time
 from collections.abc import Iterator
 
 import pytest
@@ -21,18 +20,3 @@ def patience(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 def stage() -> Iterator[Stage]:
     with staged() as stage:
         yield stage
-
-
-class Wall:
-    """The machine's clock, which can be set."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.ahead_s = 0.0
-        time_s, time_ns = time.time, time.time_ns
-        monkeypatch.setattr(time, "time", lambda: time_s() + self.ahead_s)
-        monkeypatch.setattr(time, "time_ns", lambda: time_ns() + int(self.ahead_s * 1e9))
-
-
-@pytest.fixture
-def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
-    return Wall(monkeypatch)

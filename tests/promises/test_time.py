@@ -7,9 +7,9 @@ import pytest
 
 from gossamer.testing import Network
 from promises import waiting
-from promises.conftest import Wall
 from promises.nodes import disk, leave, publish
 from promises.waiting import book, numbers, read
+from wall import Wall
 
 TOPIC = ".orders"
 DAYS_S = 2 * 86400.0

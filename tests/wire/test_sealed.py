@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
-from gossamer.core.ids import EventId
+from gossamer.core.ids import ORDINAL_MAX, EventId
 from gossamer.core.patterns import Tag
 from gossamer.wire.proof import PATH_MAX, leaf
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, seal, unseal
@@ -30,7 +30,7 @@ EVENTS = st.builds(
     ),
     st.none() | st.floats(0, 1),
     st.integers(0, 2**63 - 1),
-    st.integers(0, 2**63 - 1),
+    st.integers(0, ORDINAL_MAX),
 )
 
 
@@ -91,6 +91,7 @@ def sealed_with(place: int, value: Any) -> bytes:
         pytest.param(4, -1, id="before 1970"),
         pytest.param(4, 2**63, id="after the end of time"),
         pytest.param(5, -1, id="a negative ordinal"),
+        pytest.param(5, 2**48, id="an ordinal nobody gets to"),
     ],
 )
 def test_a_head_has_limits(place: int, value: Any) -> None:
@@ -130,7 +131,7 @@ def test_a_head_is_at_most_64_kib(over: int) -> None:
 
 
 def test_tags_take_at_most_8_kib_however_many_they_are() -> None:
-    short, long = [Tag(number % 100, 1) for number in range(2048)], [Tag(2**62, 2**62, 2**62)] * 292
+    short, long = [Tag(number % 100, 1) for number in range(2048)], [Tag(2**62, ORDINAL_MAX, 2**62)] * 292
     for tags in (short, long):
         event = Event(EventId(1, 2, 3), ".a", tags=tuple(tags))
         assert unseal(seal(head_of(event), b"", None))[0] == event

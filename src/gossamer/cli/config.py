@@ -18,7 +18,7 @@ from gossamer.core.reading import joined
 from gossamer.live.config.config import BY_TOPIC, Config, read
 from gossamer.live.config.tables import SpoolConfig, TraceConfig
 from gossamer.live.keys.trust import Act, Trust
-from gossamer.live.node import load_trust
+from gossamer.live.running.opening import load_trust
 from gossamer.protocols.assemble import BY_CONTENT
 from gossamer.protocols.hpmcast.addresses import written
 

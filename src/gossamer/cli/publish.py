@@ -25,6 +25,9 @@ from gossamer.live.node import Node
 from gossamer.live.publishing.parcel import HandedOver
 from gossamer.live.running.daemon import run
 
+STDIN = "-"
+"As a payload: what many commands call it."
+
 
 @click.command("publish", epilog='Example: gossamer publish .soccer.italy "goal" --attribute minute=88')
 @click.argument("where", metavar="TOPIC")
@@ -62,7 +65,7 @@ def command(
     timeout: float,
     wait: bool,
 ) -> None:
-    """Publish PAYLOAD, a file, or (given neither) each line of stdin as an event of its own.
+    """Publish PAYLOAD, a file, or (given neither, or - for PAYLOAD) each line of stdin as an event of its own.
 
     The node of this machine takes them: exit code 0 means that they are in its spool, and with --wait that three
     members, or all if there are fewer, have them on disk; 1 that they do not have them in time, and the node goes on
@@ -158,7 +161,7 @@ def single(payload: str | None, file: Path | None) -> bytes | None:
     if payload is not None and file is not None:
         raise Misuse("give the payload or --file, not both")
     if file is None:
-        return None if payload is None else payload.encode(errors="surrogateescape")
+        return None if payload in (None, STDIN) else payload.encode(errors="surrogateescape")
     try:
         return file.read_bytes()
     except OSError as wrong:

@@ -11,6 +11,9 @@ Peer: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 "Another node: a number that also fits a signed column of 64 bits."
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**63 - 1)]
 "Bounded where it comes in, for the same reason."
+ORDINAL_MAX = 2**48 - 1
+"Events that may be counted in one stream: so many that none gets there, so few that sums of them fit such a column."
+Ordinal: TypeAlias = Annotated[int, Meta(ge=0, le=ORDINAL_MAX)]
 
 
 def peer_of(name: str) -> Peer:

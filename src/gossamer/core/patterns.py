@@ -8,7 +8,7 @@ from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct
 
-from gossamer.core.ids import Count
+from gossamer.core.ids import Count, Ordinal
 from gossamer.core.topics import ANSWERS_MAX, Topic
 
 FILTER_MAX = 8192
@@ -49,7 +49,7 @@ class Tag(Struct, frozen=True, array_like=True, gc=False):
 
     pattern: Count
     "The pattern's signature."
-    sequence: Count
+    sequence: Ordinal
     "From 1, within one life of the publisher."
     age_ms: Count = 0
     """How long before it the first event of the count was published, rounded up: whoever subscribed earlier should have

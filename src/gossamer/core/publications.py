@@ -8,7 +8,7 @@ from msgspec import Struct
 from gossamer.core import shortcuts
 from gossamer.core.events import Carried, Event
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import SECOND_US, Note
+from gossamer.core.machine import SECOND_US, Note, Run
 from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ PUBLISHED_MAX = 100
 hand. Beyond that, the one used longest ago is left. Topics it was told to publish on do not count."""
 IDLE_US = 120 * SECOND_US
 "How long one is kept up after the last event."
+PRUNED_MAX = 10_000
+"Streams of our own of which it is remembered how far they are gone from the log; those told first are forgotten."
 
 
 class LookForIdle(Struct, frozen=True):
@@ -46,6 +48,8 @@ class Publications:
         self.used: dict[Topic, int] = {}
         "Topics kept up because of what was published on them, and when that last happened; longest ago first."
         self.looking = False
+        self.gone: dict[tuple[Topic, int], int] = {}
+        "Of each topic and life of ours the last that was in the log and is no more: all up to it were delivered."
 
     def topics(self) -> tuple[Topic, ...]:
         """Those on which something waits."""
@@ -55,6 +59,9 @@ class Publications:
 
     def publish(self, events: Sequence[Event], join: bool) -> None:
         """Events of our own: at once where the same holds for all of them, or one by one."""
+        for event in events if self.gone else ():
+            if 0 < event.ordinal <= self.gone.get((event.topic, event.id.incarnation), 0):
+                self.node.door.seen.add(event.id)  # in a former life, maybe, that still has to be handed over
         if len(events) > 1 and self._flows(events):
             self._use(events[0].topic, join)
             self._note(events)
@@ -116,6 +123,15 @@ class Publications:
         if over:
             self.went_to.pop(event.id, None)
         return over
+
+    def pruned(self, runs: Sequence[Run]) -> None:
+        """What the log no longer has was in it: though it still waits for others, it is no news to our readers."""
+        for run in runs:
+            if run.publisher == self.node.me:
+                stream = run.topic, run.incarnation
+                self.gone[stream] = max(run.last, self.gone.pop(stream, 0))
+        for first in [*self.gone][: max(0, len(self.gone) - PRUNED_MAX)]:
+            del self.gone[first]
 
     # -- waiting ------------------------------------------------------------------------------------------------
 

@@ -217,6 +217,7 @@ class Stack:
             case machine.Unkept(unkept):
                 self.door.forget(unkept)
             case machine.Pruned(runs):
+                self.publications.pruned(runs)
                 self.tell(lambda layer: layer.pruned(runs))
             case machine.FromLog():
                 self.tell(lambda layer: layer.from_log(given))

@@ -24,8 +24,8 @@ from gossamer.core.machine import StopPublishing
 from gossamer.live.clients.arguments import publication, subscription
 from gossamer.live.clients.sessions import ClientSessions, grant_ended
 from gossamer.live.config.config import Config, load
-from gossamer.live.config.tables import about, within_memory
-from gossamer.live.keys.trust import Act, OpenTrust, Trust
+from gossamer.live.config.tables import about
+from gossamer.live.keys.trust import Act, Trust
 from gossamer.live.links.transports import Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.parcel import HandedOver
@@ -35,10 +35,14 @@ from gossamer.live.reading.durables import Durables, Opening
 from gossamer.live.reading.inbox import Inbox
 from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.live.running.clock import Clock
+from gossamer.live.running.opening import load_trust, open_spool
 from gossamer.live.running.station import Station
 from gossamer.live.spool import Spool
+from gossamer.live.watching.failures import Failures
 from gossamer.live.watching.gauges import look_up
+from gossamer.live.watching.health import Health, health_of
 from gossamer.live.watching.metrics import Metrics
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.protocols.assemble import BY_CONTENT
 
 log = logging.getLogger("gossamer.node")
@@ -72,6 +76,7 @@ class Node:
             raise Misuse("give either a Config or single settings, not both")
         self.config = config if isinstance(config, Config) else load(config, overrides=settings)
         self.metrics = Metrics()
+        self.failures = Failures(self.metrics)
         self.state: State = "new"
         self._durable_readers: WeakSet[DurableInbox] = WeakSet()
         self.address = ""
@@ -98,12 +103,12 @@ class Node:
         self.state = "starting"
         try:
             self.trust = load_trust(self.config)
-            clock = Clock()
-            self._spool = await open_spool(self.config, clock)
+            clock, loop = Clock(), WatchedLoop(self.failures)
+            self._spool = await open_spool(self.config, clock, loop)
             clock.jumps += self._spool is not None and self._spool.jumped
             self.clients = ClientSessions(self, self.config.limits.clients_max)
             self.station = Station(
-                self.config, self.trust, self._spool, clock, self.metrics, self._transport, self.clients
+                self.config, self.trust, self._spool, clock, self.metrics, self._transport, self.clients, loop
             )
             self._check_wishes()
             self.address = await self.station.listen()
@@ -261,7 +266,7 @@ class Node:
     def _look_at_grants(self) -> None:
         """Now and then: a reader does not outlive the grant it was opened under."""
         if self.state == "up":
-            asyncio.get_running_loop().call_later(GRANTS_S, self._look_at_grants)
+            self.station.loop.call_later(GRANTS_S, self._look_at_grants)
             self.end_ungranted(time.time())
 
     def end_ungranted(self, now_s: float) -> None:
@@ -287,6 +292,10 @@ class Node:
         if hasattr(self, "station"):
             look_up(self.station)
         return self.metrics.page()
+
+    def health(self) -> Health:
+        """How it fares, as /healthz shows it."""
+        return health_of(self)
 
     # -- checks -------------------------------------------------------------------------------------------------
 
@@ -315,31 +324,3 @@ class Node:
                 f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "
                 f"`gossamer keys grant NETWORK --node {self.trust.name} --{act} {topic}` makes one that does"
             )
-
-
-def load_trust(config: Config) -> Trust:
-    if config.keys is None:
-        return OpenTrust(config.name)
-    from gossamer.live.keys.keyring import Keyring  # a node without keys need not load the cryptography
-
-    keyring = Keyring.load(config.keys)
-    if config.name and config.name != keyring.name:
-        raise Misuse(
-            f"name is {config.name!r}, but the keys in {config.keys} are those of {keyring.name!r}: "
-            "leave name out, or point keys to the right folder"
-        )
-    return keyring
-
-
-async def open_spool(config: Config, clock: Clock) -> Spool | None:
-    spool = config.spool
-    if spool.durability == "off":
-        return None
-    return await Spool.open(
-        spool.folder,
-        durability=spool.durability,
-        keep_s=spool.keep_s,
-        keep_bytes=within_memory(spool, spool.keep_bytes),
-        durable_bytes=within_memory(spool, spool.durable_bytes),
-        now_us=clock.now_us,  # a clock that is set while the node runs must not make events old
-    )

@@ -11,7 +11,7 @@ from msgspec import Meta, Struct
 
 from gossamer.core.errors import PeerFault
 from gossamer.core.events import Attribute, Chance, Event
-from gossamer.core.ids import EventId
+from gossamer.core.ids import EventId, Ordinal
 from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic, remember
 from gossamer.parts.tagging import fits
@@ -40,7 +40,7 @@ class Head(Struct, frozen=True, array_like=True, gc=False):
     attributes: Attributes
     climb: Chance | None
     published_us: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-    ordinal: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    ordinal: Ordinal
     tags: tuple[Tag, ...] = ()
 
 

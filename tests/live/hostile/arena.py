@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+from gossamer import Gap
 from gossamer.live.config.config import Config
 from gossamer.live.config.tables import SpoolConfig, Timeouts
 from gossamer.live.keys.keyring import Keyring
@@ -133,7 +134,7 @@ class Arena:
             await soon(_awaited(node.publish(f"{TOPIC}.italy", payload)))
             for other, inbox in self.inboxes.items():
                 item = await soon(anext(inbox))
-                while not alone and item.payload != payload:
+                while not alone and (isinstance(item, Gap) or item.payload != payload):
                     item = await soon(anext(inbox))
                 assert item.payload == payload, (other, item)
 

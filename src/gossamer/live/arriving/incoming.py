@@ -2,6 +2,7 @@
 
 from typing import Protocol
 
+from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.arriving.arrivals import Arrivals
 from gossamer.live.arriving.faults import DeliberateLoss
@@ -10,6 +11,7 @@ from gossamer.live.arriving.records import Records
 from gossamer.live.arriving.revoking import Revoking
 from gossamer.live.keys.trust import Record
 from gossamer.live.links.link import Link
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.frame import Batch, Copy, Hello
 
 
@@ -30,9 +32,10 @@ class Incoming:
         revoking: Revoking,
         acquaintances: Acquaintances | None,
         losing: DeliberateLoss | None,
+        loop: WatchedLoop,
     ) -> None:
         self.records, self.events, self.messages, self.revoking = records, events, messages, revoking
-        self.acquaintances = acquaintances
+        self.acquaintances, self.loop = acquaintances, loop
         self.losing = losing
         "Loses some of it, where that is asked for."
 
@@ -53,6 +56,15 @@ class Incoming:
         self.revoking.greeted(link.peer, hello)
 
     def batch(self, link: Link, batch: Batch) -> None:
+        """What goes wrong although nobody expects it is not the peer's fault: it is told, and the link goes on."""
+        try:
+            self._batch(link, batch)
+        except PeerFault:
+            raise
+        except Exception as wrong:
+            self.loop.failed("what came over a link could not be dealt with", wrong)
+
+    def _batch(self, link: Link, batch: Batch) -> None:
         if link.role == "client" and (batch.records or batch.copies or batch.packs):
             link.strike("not for clients", "a client sent what only nodes say")
             return

@@ -1,6 +1,5 @@
 """Tells publishers what became of their events here, and the machine of those that could not be kept."""
 
-import asyncio
 from collections.abc import Sequence
 
 from gossamer.core.ids import EventId
@@ -25,7 +24,7 @@ class Receipts:
     ) -> None:
         self.spool, self.bodies, self.driver, self.links = spool, bodies, driver, links
         self.queue = AckQueue("disk" if spool is not None and spool.on_disk else "memory", driver.machine.was_kept)
-        self.loop = asyncio.get_running_loop()
+        self.loop = driver.loop
         self._deciding = False
         if spool is not None:
             spool.hear(self.heard)

@@ -61,6 +61,8 @@ PLACES_SHARED = 4
 "One identity has at most a part of the places for clients: this many have to share them before they are all taken."
 AWAITS_MAX = 16
 "Times one client may wait at once for members to have its publications."
+UNREAD_BYTES = 32 << 20
+"What may wait for a client to read it: events wait for room in any case, so this is answers to what it asked."
 BUSY_S = 0.01
 
 
@@ -148,6 +150,9 @@ class ClientSession:
 
     def say(self, message: Message) -> None:
         if self.link.closed:
+            return
+        if self.link.channel.pending() > UNREAD_BYTES:
+            self.link.refuse("unread answers", "it asks for more than it reads")
             return
         data = self.node.station.codec.encode(message)
         if len(data) <= PART_BYTES:

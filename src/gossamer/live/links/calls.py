@@ -42,7 +42,7 @@ class Calls:
 
     def __init__(self, connections: "Connections", given_up: Callable[[Peer], None]) -> None:
         self.connections, self.given_up = connections, given_up
-        self.loop = asyncio.get_running_loop()
+        self.loop = connections.loop
         self.lost: dict[Peer, float] = {}
         "Peers whose link ended without a goodbye, and when, the latest last."
         self.missed = asyncio.Event()

@@ -20,6 +20,7 @@ from gossamer.live.links.outgoing import Outgoing
 from gossamer.live.links.transports import Channel, Transport
 from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import Recorder
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import OLDEST, VERSION, Hello, batch_frame
 
@@ -62,6 +63,7 @@ class Connections:
         recorder: Recorder | None,
         clients: Attached,
         given_up: Callable[[Peer], None],
+        loop: WatchedLoop,
         incoming: "Callable[[Connections], Arriving]",
         *,
         network: str,
@@ -83,7 +85,7 @@ class Connections:
         self.links_max, self.strangers_max = links_max, strangers_max
         self.links: dict[Link, None] = {}
         self.closing = False
-        self.loop = asyncio.get_running_loop()
+        self.loop = loop
         self.complaints = Complaints()
         self.calls = Calls(self, given_up)
         self.outgoing = Outgoing(self.calls, book, codec, metrics, queue_bytes, frame_bytes)

@@ -1,6 +1,5 @@
 """What leaves a node: a queue per peer, and copies of one turn of the loop bundled for those who get the same."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
@@ -30,7 +29,7 @@ class Outgoing:
         self.bundles: dict[tuple[tuple[Peer, ...], Peer, Peer], Bundle] = {}
         "Copies of this turn of the loop, by whom they are for and whom they are from."
         self.flushing = False
-        self.loop = asyncio.get_running_loop()
+        self.loop = calls.loop
         self.tune(queue_bytes, frame_bytes)
 
     def tune(self, queue_bytes: int, frame_bytes: int) -> None:

@@ -39,9 +39,8 @@ class Seeds:
 
     async def reach(self, patience_s: float) -> tuple[Peer, ...]:
         """Calls all of them; who answered in time. Goes on calling the others behind the scenes."""
-        first = asyncio.get_running_loop().create_task(self._call_all())
+        first = self._start()
         await asyncio.wait([first], timeout=patience_s)
-        self._task = asyncio.get_running_loop().create_task(self._go_on(first))
         return tuple(dict.fromkeys(self.peers.values()))
 
     def change(self, addresses: Sequence[str]) -> None:
@@ -49,8 +48,14 @@ class Seeds:
         self.addresses, self.said = addresses, set()
         if self._task is not None:
             self._task.cancel()
-        loop = asyncio.get_running_loop()
-        self._task = loop.create_task(self._go_on(loop.create_task(self._call_all())))
+        self._start()
+
+    def _start(self) -> asyncio.Task[None]:
+        """The first round of calls, after which it goes on."""
+        loop = self.connections.loop
+        first = loop.create_task(self._call())
+        self._task = loop.create_task(self._go_on(first))
+        return first
 
     async def _go_on(self, first: asyncio.Task[None]) -> None:
         await first
@@ -65,17 +70,20 @@ class Seeds:
             longest_s = AGAIN_SOON_S if lost or not self.peers else AGAIN_MAX_S
             pause_s = min(longest_s, max(AGAIN_S, pause_s * 2))
             some = random.sample(lost, min(LOST_AT_ONCE, len(lost)))
-            try:
-                await asyncio.gather(self._call_all(), *map(self._call_lost, some))
-            except Exception as wrong:  # they are called again all the same
-                what = {"message": "seeds could not be called", "exception": wrong}
-                asyncio.get_running_loop().call_exception_handler(what)
+            await self._call(some)
 
-    async def _call_all(self) -> None:
+    async def _call(self, lost: Sequence[Peer] = ()) -> None:
+        """One round. Whatever happens in it, there is a next one."""
+        try:
+            await asyncio.gather(self._call_seeds(), *map(self._call_lost, lost))
+        except Exception as wrong:
+            self.connections.loop.failed("seeds could not be called", wrong)
+
+    async def _call_seeds(self) -> None:
         found = await asyncio.gather(*map(resolve, self.addresses))
-        await asyncio.gather(*(self._call(each) for addresses in found for each in addresses))
+        await asyncio.gather(*(self._call_seed(each) for addresses in found for each in addresses))
 
-    async def _call(self, address: str) -> None:
+    async def _call_seed(self, address: str) -> None:
         peer = self.peers.get(address)
         if peer is not None and (line := self.connections.lines.get(peer)) is not None and line.link is not None:
             return

@@ -59,8 +59,8 @@ def following(first: "asyncio.Future[EventId]") -> Accepted:
     return accepted
 
 
-def refused(why: Exception, loop: asyncio.AbstractEventLoop) -> Accepted:
+def refused(why: Exception) -> Accepted:
     """It is over already: whoever awaits it is told why."""
-    accepted = Accepted(loop=loop)
+    accepted = Accepted(loop=asyncio.get_running_loop())
     accepted.set_exception(why)
     return accepted

@@ -47,7 +47,7 @@ class Backlog:
     def look(self) -> None:
         """Somebody is there, or there is room."""
         if self.left and self.task is None:
-            self.task = asyncio.get_running_loop().create_task(self._take_out())
+            self.task = self.handover.loop.create_task(self._take_out())
 
     async def take_up(self, waiting: int) -> None:
         """So many events of a former life wait: as many as there is room for go out again."""

@@ -78,7 +78,7 @@ class HandOver:
         self.taken = Taken()
         self._dropped: set[EventId] = set()
         "Events there was no room for while this node looked for its place: they will be spread again."
-        self.loop = asyncio.get_running_loop()
+        self.loop = driver.loop
         self._changed = asyncio.Event()
         self._done: list[EventId] = []
         self._telling = False

@@ -92,7 +92,7 @@ class Publishing:
         self.me, self.driver, self.links, self.sealing = me, driver, links, sealing
         self.bodies, self.spool, self.handover, self.metrics = bodies, spool, handover, metrics
         self.outbox_bytes, self.outbox_full = outbox_bytes, outbox_full
-        self.loop = asyncio.get_running_loop()
+        self.loop = driver.loop
         self.waiting: deque[Draft] = deque()
         self.waiting_bytes = 0
         self.counting = Counting(me, incarnation, event_bytes_max)
@@ -117,7 +117,7 @@ class Publishing:
         if len(self.waiting) >= WAITING_MAX or self.waiting_bytes >= WAITING_BYTES:
             raise Full(f"{len(self.waiting)} publications wait already: await some before publishing more")
         if self.outbox_full == "refuse" and self._room() <= 0:
-            return refused(self._full(), self.loop)
+            return refused(self._full())
         now_us = self.driver.clock.now_us()
         if key is not None:
             if (same := self._keys.get((topic, key))) is not None:
@@ -127,7 +127,7 @@ class Publishing:
             future.add_done_callback(lambda _: self._keys.pop((topic, key), None))  # spooled: the spool knows the key
             self.loop.create_task(self._publish_once(Draft(topic, payload, attributes, climb, now_us, key, future)))
             return following(future)  # whoever stops waiting does not stop the event
-        accepted = Accepted(loop=self.loop)
+        accepted = Accepted(loop=asyncio.get_running_loop())
         try:
             self._enqueue(Draft(topic, payload, attributes, climb, now_us, None, accepted))
         except Misuse:
@@ -207,7 +207,7 @@ class Publishing:
         elif group:
             self._committing = group
             spooled = self.spool.accept([each for batch in group for each in batch.outgoing])
-            spooled.add_done_callback(self._spooled)
+            self.loop.when_done(spooled, self._spooled)
 
     def _full(self) -> Full:
         return Full(

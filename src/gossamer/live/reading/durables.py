@@ -21,6 +21,7 @@ from gossamer.live.reading.subscriptions import Subscriptions
 from gossamer.live.spool.progress import Progress, StreamRanges
 from gossamer.live.spool.spool import Spool
 from gossamer.live.spool.subscriptions import Key, SubscriptionRow
+from gossamer.live.watching.watched_loop import WatchedLoop
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -60,6 +61,7 @@ class Durables:
         gave: Callable[[Topic, Delivery | Gap], None],
         owner: str,
         limits: ReadingLimits,
+        loop: WatchedLoop,
     ) -> None:
         self.spool, self.store, self.hierarchy, self.subscriptions = (
             spool,
@@ -73,7 +75,7 @@ class Durables:
         self.feeds: dict[Key, DurableFeed] = {}
         self.log = CommittedLog(spool, hierarchy, self.feeds)
         self._opening = asyncio.Lock()
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._looked_s = self._loop.time()
         self._looking: asyncio.TimerHandle | None = None
         self._counting: set[asyncio.Task[None]] = set()
@@ -123,6 +125,7 @@ class Durables:
             self.store,
             self.log.settled,
             self.now_us,
+            self._loop,
             lambda item: self.gave(row.topic, item),
             counted=Pattern(row.topic, row.where) if row.where and self.subscriptions.inside else None,
             patience_s=self.limits.patience_s,

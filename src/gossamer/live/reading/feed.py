@@ -17,6 +17,7 @@ from gossamer.live.spool.items import Stored
 from gossamer.live.spool.progress import StreamRanges
 from gossamer.live.spool.subscription_store import SubscriptionStore
 from gossamer.live.spool.subscriptions import SubscriptionRow
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.sealed import TooDeep
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ class DurableFeed:
         store: SubscriptionStore,
         settled: Callable[[], int],
         now_us: Callable[[], int],
+        loop: WatchedLoop,
         gave: Callable[[Delivery | Gap], None],
         *,
         counted: Pattern | None,
@@ -73,7 +75,7 @@ class DurableFeed:
         self._numbers = count(1)
         self._wakers: dict[ReaderId, Future[None]] = {}
         self._acks: list[tuple[int, Future[None]]] = []
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._scheduled = self._complained = False
         self._timer: asyncio.TimerHandle | None = None
         self._tasks: set[asyncio.Task[None]] = set()
@@ -250,7 +252,7 @@ class DurableFeed:
             except GossamerError as wrong:  # the spool is closed
                 self._not_written(wrong)
                 return
-            self._saved.add_done_callback(self._written)
+            self._loop.when_done(self._saved, self._written)
 
     def _written(self, future: "Future[None]") -> None:
         self._saved = None

@@ -26,6 +26,7 @@ from gossamer.live.reading.subscriptions import Subscriptions
 from gossamer.live.spool import Kept, KeptPack, Spool
 from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import Recorder
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.pack import Pack
 
 if TYPE_CHECKING:
@@ -49,12 +50,15 @@ class Readers:
         owner: str,
         limits: ReadingLimits,
         receipts: Receipts,
+        loop: WatchedLoop,
     ) -> None:
         self.spool, self.hierarchy, self.bodies, self.metrics = spool, hierarchy, bodies, metrics
         self.recorder, self.subscriptions, self.receipts = recorder, subscriptions, receipts
         self.limits = limits
         self.durables = (
-            None if spool is None else Durables(spool, hierarchy, subscriptions, now_us, self._gave, owner, limits)
+            None
+            if spool is None
+            else Durables(spool, hierarchy, subscriptions, now_us, self._gave, owner, limits, loop)
         )
         self.audience = Audience(hierarchy)
         self.inboxes = self.audience.inboxes

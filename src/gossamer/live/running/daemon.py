@@ -13,8 +13,8 @@ from gossamer.core.errors import GossamerError, Misuse
 from gossamer.live.config.config import Config
 from gossamer.live.node import Node
 from gossamer.live.running.reloading import reload_keys, take_over
-from gossamer.live.watching.endpoint import Endpoint, Health
-from gossamer.live.watching.failures import Failures, noticed
+from gossamer.live.watching.endpoint import Endpoint
+from gossamer.live.watching.failures import noticed
 
 log = logging.getLogger("gossamer.node")
 
@@ -27,8 +27,7 @@ class Daemon:
     def __init__(self, read: Callable[[], Config]) -> None:
         self.read = read
         self.node = Node(read())
-        self.failures = Failures(self.node.metrics)
-        self.endpoint = Endpoint(self.node.config.metrics.bind, self.node, self.health)
+        self.endpoint = Endpoint(self.node.config.metrics.bind, self.node, self.node.health)
 
     async def start(self) -> None:
         await self.endpoint.__aenter__()
@@ -46,50 +45,13 @@ class Daemon:
         except GossamerError as wrong:
             log.error("%s goes on as before: %s", self.node.trust.name, wrong)
 
-    def health(self) -> Health:
-        node = self.node
-        if node.state != "up":
-            return Health("joining" if node.state in ("new", "starting") else "leaving")
-        if why := self.trouble():
-            return Health("failing", {"why": why, "name": node.trust.name, "address": node.address})
-        machine = node.station.machine
-        topics, members, links = machine.interest.mine(), machine.members, machine.links
-        assert members is not None, "a live node has members"
-        joining = [topic for topic in topics if not members.ready(topic)]
-        about = {
-            "name": node.trust.name,
-            "address": node.address,
-            "links": node.metrics.links,
-            "topics": len(topics),
-            "members": sum(len(members.about(topic)) for topic in topics),
-            "counted": sum(members.size(topic) for topic in topics),
-            "above": sum(len(table) for topic in topics for table in (links.tables(topic) if links else ())),
-        }
-        return Health("joining" if joining else "ok", about)
-
-    def trouble(self) -> str:
-        """What keeps this node from its work though it runs, in one sentence; nothing, if nothing does."""
-        spool = self.node.station.spool
-        if spool is not None and spool.trouble is not None:
-            return str(spool.trouble)
-        return lack_of_files() or self.failures.told()
-
-
-def lack_of_files() -> str:
-    """Whether the process can open anything more, be it a file or a call: nothing but trying tells."""
-    try:
-        os.close(os.open(os.devnull, os.O_RDONLY))
-    except OSError as wrong:
-        return f"no file descriptor is left, so no call can be taken ({wrong.strerror}): raise the limit of open files"
-    return ""
-
 
 async def serve(daemons: Sequence[Daemon], ready: Callable[[], None]) -> None:
     """Runs them until SIGTERM or SIGINT, then leaves in good order; a second such signal ends the process at once.
 
     SIGHUP: settings and keys are read again. `ready` is called once all of them are up."""
     stop = asyncio.Event()
-    with _signals(stop, daemons), noticed([each.failures for each in daemons]):
+    with _signals(stop, daemons), noticed([each.node.failures for each in daemons]):
         starting = asyncio.create_task(_start(daemons))
         stopping = asyncio.create_task(stop.wait())
         try:

@@ -37,6 +37,7 @@ from gossamer.live.running.clock import Clock
 from gossamer.live.running.performers import Performers
 from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import Recorder
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.protocols.catchup.messages import Brings
 from gossamer.protocols.recovery.messages import Again
 from gossamer.wire.codec import Codec
@@ -70,13 +71,14 @@ class Driver:
         recorder: Recorder | None,
         permissions: Permissions,
         seals: Seals,
+        loop: WatchedLoop,
         performers: "Callable[[Driver], Performers]",
     ) -> None:
         self.me, self.machine, self.clock, self.codec = me, machine, clock, codec
         self.tags = {kind: tag for tag, kind in carriers.items()}
         self.bodies, self.metrics, self.recorder = bodies, metrics, recorder
         self.permissions, self.seals = permissions, seals
-        self.loop = asyncio.get_running_loop()
+        self.loop = loop
         self.closed = False
         self.via: Peer = me
         "Whose copy is being met: it needs none back."
@@ -163,8 +165,7 @@ class Driver:
         except Exception as wrong:
             wait_s = max(AGAIN_S, due.after_us / 1e6)
             self._again[repr(due.timer)] = self.loop.call_later(wait_s, self._fire, due)
-            what = f"a step of the machine failed, at the timer {type(due.timer).__name__}"
-            self.loop.call_exception_handler({"message": what, "exception": wrong})
+            self.loop.failed(f"a step of the machine failed, at the timer {type(due.timer).__name__}", wrong)
 
     def _note(self, note: Note) -> None:
         if note.kind == "parasite":

@@ -50,6 +50,7 @@ from gossamer.live.watching.journal import open_journal
 from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import open_recorder
 from gossamer.live.watching.scribe import Scribe
+from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.protocols.assemble import BY_CONTENT
 from gossamer.wire.codec import Codec
 from gossamer.wire.journal import Settings
@@ -81,9 +82,10 @@ class Station:
         metrics: Metrics,
         make_transport: Callable[[Trust, float], Transport],
         clients: Clients,
+        loop: WatchedLoop,
     ) -> None:
         self.config, self.trust, self.spool, self.clock, self.metrics = config, trust, spool, clock, metrics
-        self.clients = clients
+        self.clients, self.loop = clients, loop
         self.me: Peer = peer_of(trust.name)
         self.incarnation = spool.incarnation if spool is not None else clock.now_us()
         self._version = self.incarnation  # of its last record: greater than those of every life before
@@ -93,7 +95,7 @@ class Station:
         self.seed = fold(self.me, self.incarnation)
         granted = trust.lives_at(self.me)
         self.design = config.design_at(granted)
-        self.scribe = Scribe()
+        self.scribe = Scribe(loop)
         self.journal = open_journal(
             config, trust.name, self.incarnation, self.seed, self._in_force, granted, self.scribe
         )
@@ -140,6 +142,7 @@ class Station:
             self.recorder,
             self.permissions,
             self.seals,
+            loop,
             self._performers,
         )
         self.publishing = Publishing(
@@ -186,6 +189,7 @@ class Station:
             self.recorder,
             self.clients,
             given_up=driver.peer_down,
+            loop=self.loop,
             incoming=lambda connections: self._incoming(driver, connections),
             network=config.network,
             spread=self.design.title,
@@ -207,6 +211,7 @@ class Station:
             self.trust.name,
             reading_limits(config),
             self.receipts,
+            self.loop,
         )
         self.log_reading = LogReading(driver, self.bodies, self.spool, self.readers, self.book)
         retrieval = Retrieval(driver, self.bodies, self.spool)
@@ -244,7 +249,7 @@ class Station:
             self.requests,
             self.losing,
         )
-        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing)
+        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing, self.loop)
 
     # -- what a configuration asks for ----------------------------------------------------------------------------
 
@@ -302,7 +307,7 @@ class Station:
             await self.readers.durables.begin(lambda name: self.permissions.may(self.me, "subscribe", name))
         self.announce(self.config.publish)
         await self.handover.backlog.take_up(waiting)
-        self._beat_due_s = self.driver.loop.time()
+        self._beat_due_s = self.loop.time()
         self._beat()
 
     def announce(self, names: Sequence[str]) -> None:
@@ -318,8 +323,8 @@ class Station:
     def _beat(self) -> None:
         """Once a second: the clock is looked at, and a quiet node says in its trace that it is alive."""
         if not self.driver.closed:
-            self.driver.loop.call_later(BEAT_S, self._beat)  # first: it goes on, whatever happens now
-            now_s = self.driver.loop.time()
+            self.loop.call_later(BEAT_S, self._beat)  # first: it goes on, whatever happens now
+            now_s = self.loop.time()
             self.metrics.loop_lag_us = max(0, round((now_s - self._beat_due_s) * 1e6))
             self._beat_due_s = now_s + BEAT_S
             self.clock.check()

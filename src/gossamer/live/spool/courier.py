@@ -12,6 +12,7 @@ from gossamer.live.spool.jobs import ROW_BYTES, Accept, Ask, Change, Commit, Job
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
 from gossamer.live.spool.writer import Writer
+from gossamer.live.watching.watched_loop import WatchedLoop
 
 T = TypeVar("T")
 
@@ -22,8 +23,8 @@ LINGER_S = 0.025
 class Courier:
     """Used on the event loop only. Cancelling whoever waits undoes nothing: work once asked for is done, once."""
 
-    def __init__(self, open_store: Callable[[], Store], queue_bytes: int) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, open_store: Callable[[], Store], queue_bytes: int, loop: WatchedLoop) -> None:
+        self._loop = loop
         self._ready: Future[Store] = self._loop.create_future()
         self._ended: Future[None] = self._loop.create_future()
         self.writer = Writer(open_store, self._loop, self._settle, self._ready, self._ended)

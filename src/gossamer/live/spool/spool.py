@@ -17,6 +17,9 @@ from gossamer.live.spool.store import Store
 from gossamer.live.spool.streams import Stretch
 from gossamer.live.spool.subscription_store import SubscriptionStore
 from gossamer.live.spool.subscriptions import Key
+from gossamer.live.watching.failures import Failures
+from gossamer.live.watching.metrics import Metrics
+from gossamer.live.watching.watched_loop import WatchedLoop
 
 QUEUE_BYTES = 64 << 20
 "What may be queued and not yet committed, of publications and of deliveries each."
@@ -51,12 +54,17 @@ class Spool:
         durable_bytes: int = 1 << 30,
         queue_bytes: int = QUEUE_BYTES,
         now_us: Callable[[], int] = wall_us,
+        loop: WatchedLoop | None = None,
     ) -> "Spool":
         """The spool in a folder, which is made if need be; None: in memory. `process` survives the end of the process
         however it comes, `disk` survives the loss of power too."""
         if durability not in SYNCHRONOUS:
             raise Misuse(f'durability is "process" or "disk", not {durability!r}')
-        courier = Courier(lambda: Store(folder, durability, keep_s, keep_bytes, now_us, durable_bytes), queue_bytes)
+        courier = Courier(
+            lambda: Store(folder, durability, keep_s, keep_bytes, now_us, durable_bytes),
+            queue_bytes,
+            loop or WatchedLoop(Failures(Metrics())),
+        )
         return cls(courier, await courier.start())
 
     # -- publications -------------------------------------------------------------------------------------------
@@ -127,7 +135,8 @@ class Spool:
 
     def hear(self, hearer: Callable[[Commit], None]) -> None:
         """Tells, once for every commit, what came into the log, what could not be kept, and what was deleted. Whoever
-        is answered by the spool has been told before of what the answer is about."""
+        is answered by the spool has been told before of what the answer is about. Hearers are not given when the spool
+        is built: it is open before them, for each of them asks it first."""
         self._courier.hearers.append(hearer)
 
     async def held(self) -> list[Stretch]:

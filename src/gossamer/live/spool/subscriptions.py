@@ -19,6 +19,8 @@ SUBSCRIPTIONS_MAX = 1000
 "Durable subscriptions of one node."
 OWNED_MAX = 100
 "Those of one owner, but for the node itself."
+GONE_MAX = 2**62
+"Lost events of one that are counted: a publisher says itself how many it published, and the sum must fit its column."
 
 Key: TypeAlias = tuple[str, str]
 "Owner and name."
@@ -115,7 +117,7 @@ class SubscriptionTable:
     def lose(self, key: Key, events: int) -> None:
         """Retention took events from it."""
         row = self.rows[key]
-        self._put(row._replace(gone=row.gone + events))
+        self._put(row._replace(gone=min(GONE_MAX, row.gone + events)))
 
     def idle(self, key: Key, idle_us: int) -> None:
         """Nobody has read it for so long."""

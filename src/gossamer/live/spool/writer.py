@@ -1,7 +1,6 @@
 """The thread that owns the file: takes whatever has queued up, writes it in one transaction, tells all at once."""
 
 import logging
-from asyncio import AbstractEventLoop
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -15,6 +14,7 @@ from gossamer.live.spool.items import places, topics
 from gossamer.live.spool.jobs import Accept, Ask, Change, Commit, Job, Keep, Note, Outcome
 from gossamer.live.spool.losses import Losses
 from gossamer.live.spool.store import Store
+from gossamer.live.watching.watched_loop import WatchedLoop
 
 if TYPE_CHECKING:
     from asyncio import Future
@@ -33,7 +33,7 @@ class Writer(Thread):
     def __init__(
         self,
         open_store: Callable[[], Store],
-        loop: AbstractEventLoop,
+        loop: WatchedLoop,
         settle: Callable[[list[Outcome], int, Commit | None], None],
         ready: "Future[Store]",
         ended: "Future[None]",
@@ -64,6 +64,8 @@ class Writer(Thread):
                 patience_s = AGAIN_S if again else store.retention.patience_s()
                 self._round(store, list(self._gather(patience_s)))
             self._attempt(store, [], [])  # what the last round lost is noted
+        except Exception as wrong:
+            self._say(self._loop.failed, f"the thread {self.name} has ended", wrong, True)
         finally:
             try:
                 store.close()
@@ -131,7 +133,8 @@ class Writer(Thread):
             self.lost += places(job.kept)
         if missed:
             store.lose(missed.ranges())
-        self._note(fault)
+        if unwritten is not None or not isinstance(fault, Misuse):  # or a caller made a mistake, and was told
+            self._note(unwritten or fault)
         return outcomes, failed, unwritten
 
     def _attempt(self, store: Store, accepts: list[Accept], keeps: list[Keep]) -> GossamerError | None:
@@ -154,8 +157,6 @@ class Writer(Thread):
             return job.future, None, explained(fault, store.name)
 
     def _note(self, trouble: GossamerError | None) -> None:
-        if isinstance(trouble, Misuse):
-            return  # a caller's mistake, which the caller was told of: the spool is well
         if trouble is not None and self.trouble is None:
             log.warning("%s", trouble)
         elif trouble is None and self.trouble is not None:
@@ -163,5 +164,8 @@ class Writer(Thread):
         self.trouble = trouble
 
     def _tell(self, outcomes: list[Outcome], size: int = 0, commit: Commit | None = None) -> None:
+        self._say(self._settle, outcomes, size, commit)
+
+    def _say(self, hear: Callable[..., None], *what: object) -> None:
         with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
-            self._loop.call_soon_threadsafe(self._settle, outcomes, size, commit)
+            self._loop.call_soon_threadsafe(hear, *what)

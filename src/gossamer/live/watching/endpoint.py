@@ -8,14 +8,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
-from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.live.keys.trust import is_loopback, split_address
 from gossamer.live.links.transports.tcp import cannot_listen, spell_address
+from gossamer.live.watching.health import Health
 from gossamer.live.watching.metrics import CONTENT_TYPE
 
 log = logging.getLogger("gossamer.endpoint")
@@ -23,18 +23,6 @@ log = logging.getLogger("gossamer.endpoint")
 REQUEST_BYTES_MAX = 8 << 10
 PATIENCE_S = 5.0
 CONNECTIONS_MAX = 32
-
-
-class Health(Struct, frozen=True):
-    """Whether the node does its work, in one word, and some numbers beside it."""
-
-    status: str
-    "`ok`, or what it is doing instead: `joining`, `leaving`, `failing`; then `why` says in a sentence what fails."
-    about: dict[str, Any] = {}
-
-    @property
-    def ok(self) -> bool:
-        return self.status == "ok"
 
 
 class Answer(NamedTuple):

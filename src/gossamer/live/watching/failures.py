@@ -1,7 +1,7 @@
-"""What nobody caught: an exception in a timer, a task, a callback or a thread of this process.
+"""What nobody caught: an exception in a timer, a task, a callback or a thread of a node.
 
-None of them ends the process, so each must be seen: it is logged, counted, and `/healthz` says no. All come by one way:
-the loop's exception handler, to which asyncio and our own periodic work tell them, and Python's hook for threads.
+None of them ends the process, so each must be seen: it is logged, counted, and `/healthz` says no. A node's own work
+tells them by its `WatchedLoop`. A daemon is the whole process: it also notices what the loop and other threads tell.
 """
 
 import asyncio
@@ -21,13 +21,19 @@ TOLD_S = 60.0
 
 
 class Failures:
-    """Those of one process, as one of its nodes tells them."""
+    """Those of one node, and in a daemon those of its process."""
 
     def __init__(self, metrics: Metrics) -> None:
         self.metrics = metrics
         self.ended = ""
         "What will not go on."
         self._last, self._last_s = "", -TOLD_S
+        self._logged = Logged()
+
+    def tell(self, what: str, wrong: BaseException, for_good: bool = False) -> None:
+        what = sentence(what, wrong)
+        self._logged.say(what, wrong)
+        self.note(what, for_good)
 
     def note(self, what: str, for_good: bool = False) -> None:
         self.metrics.failures += 1

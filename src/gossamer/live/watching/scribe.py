@@ -1,10 +1,12 @@
 """A thread that writes down what a node must not wait for: its trace and its journal, in the order they were given."""
 
-import asyncio
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from queue import SimpleQueue
-from typing import Any, Protocol
+from typing import Protocol
+
+from gossamer.live.watching.watched_loop import WatchedLoop
 
 WAITING_BYTES_MAX = 16 << 20
 "What may wait for a slow disk; more is not taken."
@@ -43,8 +45,8 @@ class AtOnce:
 class Scribe:
     """One node's. It begins with the first job, and ends when it is closed: what waits is written before."""
 
-    def __init__(self) -> None:
-        self._loop = asyncio.get_running_loop()
+    def __init__(self, loop: WatchedLoop) -> None:
+        self._loop = loop
         self._jobs: SimpleQueue[tuple[Callable[[], object], int] | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._given = self._done = 0
@@ -80,9 +82,9 @@ class Scribe:
             try:
                 job()
             except Exception as wrong:
-                self._tell({"message": "a trace could not be written", "exception": wrong})
+                self._tell("a trace could not be written", wrong)
             self._done += size
 
-    def _tell(self, context: dict[str, Any]) -> None:
-        if not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._loop.call_exception_handler, context)
+    def _tell(self, what: str, wrong: BaseException) -> None:
+        with suppress(RuntimeError):  # the loop is closed: nobody is left to be told
+            self._loop.call_soon_threadsafe(self._loop.failed, what, wrong)
