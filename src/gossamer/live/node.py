@@ -22,7 +22,8 @@ from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.machine import StopPublishing
 from gossamer.live.clients.arguments import publication, subscription
-from gossamer.live.clients.sessions import ClientSessions, grant_ended
+from gossamer.live.clients.served_readers import grant_ended
+from gossamer.live.clients.sessions import ClientSessions
 from gossamer.live.config.config import Config, load
 from gossamer.live.config.tables import about, within_memory
 from gossamer.live.keys.trust import Act, OpenTrust, Trust
@@ -101,7 +102,7 @@ class Node:
             clock = Clock()
             self._spool = await open_spool(self.config, clock)
             clock.jumps += self._spool is not None and self._spool.jumped
-            self.clients = ClientSessions(self, self.config.limits.clients_max)
+            self.clients = ClientSessions(self)
             self.station = Station(
                 self.config, self.trust, self._spool, clock, self.metrics, self._transport, self.clients
             )

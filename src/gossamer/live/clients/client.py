@@ -24,6 +24,7 @@ from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
 from gossamer.live.keys.trust import OpenTrust, Record, Trust
 from gossamer.live.links.complaints import Complaints
+from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.control import (
     AWAITED_MAX,
     CLIENT_CONTROL,
@@ -38,6 +39,8 @@ from gossamer.live.links.control import (
     ListThem,
     Mark,
     Offer,
+    Ping,
+    Pong,
     Read,
     Reply,
     heard,
@@ -53,6 +56,10 @@ from gossamer.live.watching.metrics import Metrics
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import OLDEST, PART_BYTES, VERSION, Batch, Copy, Hello, batch_frame, part_frames
 from gossamer.wire.sealed import head_of
+
+LOOK_S = 5.0
+SILENT_LOOKS = 6
+"How often a client looks whether its node said something, and looks after which the node counts as gone."
 
 
 class Client:
@@ -85,6 +92,7 @@ class Client:
         self.answered = False
         "Whether anybody is at that address, be it no node or one that does not take us."
         self.complaints = Complaints()
+        self.conduct = Conduct()
         self._numbers = count(1)
         self._transfers = count(1)
         self._link: Link | None = None
@@ -121,6 +129,7 @@ class Client:
         if self.node and made[0].name != self.node:
             await self.__aexit__(None, None, None)
             raise Misuse(f"the node at {self.address} is {made[0].name}, not {self.node}: nothing was handed to it")
+        self._watch(made[0])
         return self
 
     async def __aexit__(
@@ -134,6 +143,17 @@ class Client:
             await asyncio.wait([gone], timeout=self.handshake_s)
 
     _gone: "asyncio.Future[None] | None" = None
+
+    def _watch(self, link: Link, frames: int = 0, silent: int = 0) -> None:
+        """Looks now and then whether the node says anything, and it says something now and then. Looks are counted, not
+        seconds: a program that stands still for long has heard nothing itself."""
+        if link.closed:
+            return
+        silent = silent + 1 if link.frames == frames else 0
+        if silent >= SILENT_LOOKS:
+            link.refuse("silent node", f"it said nothing for {round(LOOK_S * SILENT_LOOKS)} s")
+        else:
+            asyncio.get_running_loop().call_later(LOOK_S, self._watch, link, link.frames, silent)
 
     # -- using it -----------------------------------------------------------------------------------------------
 
@@ -277,6 +297,8 @@ class Client:
                     self._replied(Reply(number), heard(problem, kind))
                 if (reader := self.readers.get(number)) is not None:
                     reader.heard(items, heard(problem, kind) if problem else None)
+            case Ping() if self.is_attached:
+                self.say(Pong())
             case Bye(why):
                 self.problem = why or "the node is closing"
 

@@ -14,6 +14,7 @@ from gossamer.live.keys.trust import Trust
 from gossamer.live.links.address_book import AddressBook
 from gossamer.live.links.calls import Calls
 from gossamer.live.links.complaints import Complaints
+from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.control import Bye
 from gossamer.live.links.link import Link, Receiver
 from gossamer.live.links.outgoing import Outgoing
@@ -44,6 +45,8 @@ class Attached(Protocol):
 
     def attached(self, link: Link) -> None: ...
     def detached(self, link: Link) -> None: ...
+    def drained(self, link: Link) -> None: ...
+    def sweep(self) -> None: ...
 
 
 class Connections:
@@ -85,6 +88,7 @@ class Connections:
         self.closing = False
         self.loop = asyncio.get_running_loop()
         self.complaints = Complaints()
+        self.conduct = Conduct()
         self.calls = Calls(self, given_up)
         self.outgoing = Outgoing(self.calls, book, codec, metrics, queue_bytes, frame_bytes)
         self.lines = self.outgoing.lines
@@ -195,7 +199,9 @@ class Connections:
             self.calls.lose(line)
 
     def drained(self, link: Link) -> None:
-        if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
+        if link.role == "client":
+            self.clients.drained(link)
+        elif link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
             self.outgoing.drained(line)
 
     # -- now and then -------------------------------------------------------------------------------------------
@@ -214,6 +220,7 @@ class Connections:
                 link.lost("closing")
             elif stuck >= DRIP_SWEEPS:
                 link.refuse("slow frame")
+        self.clients.sweep()
         for peer, line in tuple(self.lines.items()):
             line.slow = line.slow + 1 if line.size > self.outgoing.queue_bytes // 2 else line.slow if line.size else 0
             if line.link is not None:

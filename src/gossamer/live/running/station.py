@@ -64,8 +64,6 @@ BEAT_S = 1.0
 class Clients(Attached, Asked, Protocol):
     """Whoever serves clients."""
 
-    clients_max: int
-
 
 class Station:
     """Everything a running node consists of."""
@@ -241,7 +239,7 @@ class Station:
             self.requests,
             self.losing,
         )
-        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing)
+        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing, self.clients)
 
     # -- what a configuration asks for ----------------------------------------------------------------------------
 
