@@ -1,4 +1,4 @@
-"""What one identity costs its node. It is counted by name, over all its connections, and kept after the last of them has
+"""What one identity costs its node. It is counted by name, over all its connections, and kept after the last of them
 ended: whoever attaches again finds what it has left."""
 
 from collections import deque
