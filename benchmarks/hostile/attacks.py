@@ -20,6 +20,7 @@ from gossamer.live.links.control import (
     Read,
     Taken,
 )
+from gossamer.wire.frame import VERSION, batch_frame, part_frames
 
 OWN, FOREIGN = ".mob", ".orders"
 "What attackers may publish and read, and what they may not."
@@ -109,12 +110,15 @@ async def holding(wire: Wire) -> None:
             each.close()
 
 
-async def flooding(wire: Wire) -> None:
-    """Publishes what it may, as fast as it can, some of it large."""
-    await wire.open()
+async def half_open(wire: Wire) -> None:
+    """Opens readers, half a large event and half a frame, and is never heard of again."""
+    await wire.open(listens=False)
+    wire.say(*[Read(number(), OWN) for _ in range(HELD)])
+    wire.writer.write(next(iter(part_frames(1, bytes(10 << 20), None, VERSION))))
+    wire.writer.write(batch_frame([], [], [], [bytes(100_000)], VERSION)[:50_000])
     while True:
-        wire.say(*[Offer(number(), OWN, b"x" * 64) for _ in range(AT_ONCE)], Offer(number(), OWN, bytes(100_000)))
         await wire.drain()
+        await asyncio.sleep(0.2)
 
 
 async def made_up(wire: Wire) -> None:
@@ -135,7 +139,7 @@ ATTACKS: dict[str, Callable[[Wire], Awaitable[None]]] = {
     each.__name__: each
     for each in (
         *(unread_refusals, refusals, long_filters, topics, readers),
-        *(names, reconnecting, holding, flooding, made_up),
+        *(names, reconnecting, holding, half_open, made_up),
     )
 }
 IDENTITIES = {name: f"mob{at % 7}" for at, name in enumerate(ATTACKS)}

@@ -1,6 +1,7 @@
 """One process of attackers: `python -m benchmarks.hostile.mob ADDRESS KEYS ATTACK...`, until it is told to stop."""
 
 import asyncio
+import logging
 import os
 import sys
 from pathlib import Path
@@ -33,4 +34,5 @@ async def main(address: str, keys: str, *names: str) -> None:
 
 if __name__ == "__main__":
     os.nice(NICE)
+    logging.getLogger("asyncio").setLevel(logging.ERROR)  # that connections are cut is no news here
     asyncio.run(main(*sys.argv[1:]))

@@ -42,7 +42,6 @@ class Result(Struct, frozen=True):
     after_mib: float
     "and at the end."
     refused: dict[str, int]
-    trouble: str = ""
 
     @property
     def slower(self) -> float:
@@ -65,25 +64,18 @@ async def measure(node: Victim, keys: Path, attacks: list[str], seconds: float, 
         quiet = await use(client, quiet_s)
         before_mib = node.resident_mib()
         with mob(node.address, keys, attacks):
-            looking = asyncio.create_task(look(node, min(SETTLE_S, seconds / 2)))
+            seen_mib: list[float] = []
+            looking = asyncio.create_task(look(node, min(SETTLE_S, seconds / 2), seen_mib))
             attacked = await use(client, seconds)
             looking.cancel()
-            seen = (await asyncio.gather(looking, return_exceptions=True), SEEN.copy())[1]
             refused = await asyncio.to_thread(node.refused)
-    settled = seen[0] if seen else before_mib
-    return Result(
-        attacks, seconds, quiet, attacked, before_mib, settled, max(seen, default=settled), node.resident_mib(), refused
-    )
+    return Result(attacks, seconds, quiet, attacked, before_mib, seen_mib[0], max(seen_mib), seen_mib[-1], refused)
 
 
-SEEN: list[float] = []
-
-
-async def look(node: Victim, settle_s: float) -> None:
-    SEEN.clear()
+async def look(node: Victim, settle_s: float, seen_mib: list[float]) -> None:
     await asyncio.sleep(settle_s)
     while True:
-        SEEN.append(node.resident_mib())
+        seen_mib.append(node.resident_mib())
         await asyncio.sleep(LOOK_S)
 
 

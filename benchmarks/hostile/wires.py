@@ -56,6 +56,7 @@ class Wire:
         if self.writer.is_closing() or (self._listening is not None and self._listening.done()):
             raise EOFError
         await self.writer.drain()
+        await asyncio.sleep(0)  # others in this process want to attack too
 
     def close(self) -> None:
         if self._listening is not None:

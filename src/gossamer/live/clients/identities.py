@@ -52,7 +52,7 @@ class Identity:
     def opens(self, topic: Topic, most: int, now_us: int) -> bool:
         """Whether it may publish on this topic: those of the last two minutes are its own, up to so many."""
         if self.topics.pop(topic, None) is None:
-            for idle in [each for each, used_us in self.topics.items() if now_us - used_us >= IDLE_US]:
+            while self.topics and now_us - self.topics[idle := next(iter(self.topics))] >= IDLE_US:
                 del self.topics[idle]
             if len(self.topics) >= most:
                 return False

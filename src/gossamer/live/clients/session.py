@@ -64,7 +64,8 @@ class ClientSession:
         "What was written to it has mostly left."
         self._take: Callable[[Link, bytes], None]
         self._cost = 0.0
-        self._waits = False
+        self._unsent: list[bytes] = []
+        self._unsent_bytes = 0
         self._frames = self._pending = self._sweeps = self._transfers = 0
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -148,14 +149,28 @@ class ClientSession:
         if link.closed:
             return
         data = self.node.station.codec.encode(message)
-        if len(data) <= PART_BYTES:
-            link.write(batch_frame([], [], [], [data], link.version))
-        else:
+        if len(data) > PART_BYTES:
+            self._flush()
             self._transfers += 1
             for part in part_frames(self._transfers, data, None, link.version):
                 link.write(part)
+        else:
+            if not self._unsent:
+                asyncio.get_running_loop().call_soon(self._flush)
+            self._unsent.append(data)
+            self._unsent_bytes += len(data)
+            if self._unsent_bytes > PART_BYTES:
+                self._flush()
         if link.channel.pending() > HIGH_WATER:
             self.can_write.clear()
+
+    def _flush(self) -> None:
+        """What is said in one turn of the loop goes in one frame."""
+        if self._unsent and not self.link.closed:
+            self.link.write(batch_frame([], [], [], self._unsent, self.link.version))
+            if self.link.channel.pending() > HIGH_WATER:
+                self.can_write.clear()
+        self._unsent, self._unsent_bytes = [], 0
 
     def refused(self, wrong: GossamerError, reason: str = "refused to a client") -> tuple[str, str]:
         """Counts what a client may not do, as it is told."""
@@ -178,11 +193,11 @@ class ClientSession:
             self.say(Answer(offer.number, None, *self.refused(wrong)))
             return
         if not self.identity.opens(offer.topic, most, monotonic_us()):
-            wrong = Misuse(
+            many = Misuse(
                 f"{self.link.name} published on {most} topics within two minutes, and may on no more "
                 "(limits.client_topics): publish on fewer, or wait"
             )
-            self.say(Answer(offer.number, None, *self.refused(wrong, "too many topics of a client")))
+            self.say(Answer(offer.number, None, *self.refused(many, "too many topics of a client")))
             return
         self._start(self._publish(offer), len(offer.payload))
 

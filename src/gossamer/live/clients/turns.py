@@ -12,15 +12,16 @@ from gossamer.live.running.clock import monotonic_us
 if TYPE_CHECKING:
     from gossamer.live.clients.session import ClientSession
 
-TURN = 256
+TURN = 128
 "Requests served in one turn of the loop, about: a few milliseconds. A long one counts for several."
-QUANTUM = 64
+QUANTUM = 32
 "Those of one identity, before others have their turn."
 UNDER_WAY_MAX = 2000
 UNDER_WAY_BYTES = 32 << 20
 "Requests of one identity that may be under way, where nobody else has any, and their payloads."
-UNDER_WAY_SHARED = 1024
-"Where others have: so many of all of them, for they are spooled in the order in which they came."
+UNDER_WAY_SHARED = 256
+"Where others had any lately: so many of all of them, for they are spooled in the order in which they came."
+LATELY_US = 1_000_000
 
 
 class Turns:
@@ -29,8 +30,8 @@ class Turns:
     def __init__(self) -> None:
         self.ready: dict[Identity, None] = {}
         "Whoever has requests that can be served, in the order of their turns."
-        self.busy: dict[Identity, None] = {}
-        "Whoever has some under way."
+        self.lately: dict[Identity, int] = {}
+        "Whoever has some under way, or had a moment ago, and when one was begun last; longest ago first."
         self._loop = asyncio.get_running_loop()
         self._scheduled = False
 
@@ -51,13 +52,14 @@ class Turns:
             self._loop.call_soon(self._turn)
 
     def _has_room(self, identity: Identity) -> bool:
-        others = len(self.busy) - (identity in self.busy)
+        others = len(self.lately) - (identity in self.lately)
         most = UNDER_WAY_MAX if not others else max(1, UNDER_WAY_SHARED // (others + 1))
         return identity.under_way < most and identity.under_way_bytes < UNDER_WAY_BYTES
 
     def _turn(self) -> None:
         self._scheduled = False
         left, now_us = float(TURN), monotonic_us()
+        self._forget(now_us)
         for _ in range(len(self.ready)):
             identity = next(iter(self.ready))
             del self.ready[identity]
@@ -96,11 +98,15 @@ class Turns:
         """A request of this one is under way."""
         identity.under_way += 1
         identity.under_way_bytes += size
-        self.busy[identity] = None
+        self.lately.pop(identity, None)
+        self.lately[identity] = monotonic_us()
 
     def done(self, identity: Identity, size: int) -> None:
         identity.under_way -= 1
         identity.under_way_bytes -= size
-        if not identity.under_way:
-            self.busy.pop(identity, None)
         self._go_on(identity)
+
+    def _forget(self, now_us: int) -> None:
+        """Whoever asked nothing lately leaves its share to others; what it has under way takes its time."""
+        while self.lately and now_us - self.lately[first := next(iter(self.lately))] > LATELY_US:
+            del self.lately[first]
