@@ -77,5 +77,3 @@ def mob(address: str, keys: Path, names: list[str]) -> Iterator[None]:
         for process in processes:
             process.kill()
             process.wait()
-
-

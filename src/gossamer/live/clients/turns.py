@@ -16,11 +16,13 @@ TURN = 128
 "Requests served in one turn of the loop, about: a few milliseconds. A long one counts for several."
 QUANTUM = 32
 "Those of one identity, before others have their turn."
+ALONE = 1024
+"Requests served in one turn where nobody else asked anything lately: nobody waits for them."
 UNDER_WAY_MAX = 2000
 UNDER_WAY_BYTES = 32 << 20
 "Requests of one identity that may be under way, where nobody else has any, and their payloads."
 UNDER_WAY_SHARED = 256
-"Where others had any lately: so many of all of them, for they are spooled in the order in which they came."
+"Where others asked lately: so many of all of them, for they are spooled in the order in which they came."
 LATELY_US = 1_000_000
 
 
@@ -31,15 +33,18 @@ class Turns:
         self.ready: dict[Identity, None] = {}
         "Whoever has requests that can be served, in the order of their turns."
         self.lately: dict[Identity, int] = {}
-        "Whoever has some under way, or had a moment ago, and when one was begun last; longest ago first."
+        "Whoever asked something within a second, and when last; longest ago first."
         self._loop = asyncio.get_running_loop()
         self._scheduled = False
 
     def wait(self, session: "ClientSession") -> bool:
         """This session has requests to be served; whether they will be in the next turn of the loop."""
-        session.identity.waiting.append(session)
-        self._go_on(session.identity)
-        return session.identity in self.ready
+        identity = session.identity
+        identity.waiting.append(session)
+        self.lately.pop(identity, None)
+        self.lately[identity] = monotonic_us()
+        self._go_on(identity)
+        return identity in self.ready
 
     def _go_on(self, identity: Identity) -> None:
         if identity.waiting and not identity.rests and self._has_room(identity):
@@ -58,8 +63,9 @@ class Turns:
 
     def _turn(self) -> None:
         self._scheduled = False
-        left, now_us = float(TURN), monotonic_us()
+        now_us = monotonic_us()
         self._forget(now_us)
+        left, most = (float(TURN), QUANTUM) if len(self.lately) > 1 else (float(ALONE), ALONE)
         for _ in range(len(self.ready)):
             identity = next(iter(self.ready))
             del self.ready[identity]
@@ -68,7 +74,7 @@ class Turns:
                 self._loop.call_later(pause_us / 1e6, self._rested, identity)
                 continue
             try:
-                cost = self._serve(identity, min(QUANTUM, left))
+                cost = self._serve(identity, min(most, left))
                 identity.requests.spend(now_us, cost)
                 left -= cost
             finally:
@@ -98,8 +104,6 @@ class Turns:
         """A request of this one is under way."""
         identity.under_way += 1
         identity.under_way_bytes += size
-        self.lately.pop(identity, None)
-        self.lately[identity] = monotonic_us()
 
     def done(self, identity: Identity, size: int) -> None:
         identity.under_way -= 1
@@ -107,6 +111,6 @@ class Turns:
         self._go_on(identity)
 
     def _forget(self, now_us: int) -> None:
-        """Whoever asked nothing lately leaves its share to others; what it has under way takes its time."""
+        """Whoever asked nothing lately leaves its share to others."""
         while self.lately and now_us - self.lately[first := next(iter(self.lately))] > LATELY_US:
             del self.lately[first]
