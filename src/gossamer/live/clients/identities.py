@@ -17,6 +17,8 @@ REQUESTS_BURST_S = 2
 FILTERS_PER_S = 16_384
 FILTERS_BURST = 65_536
 "Characters of filters that are read for one identity: every one of them costs a microsecond or two."
+FILTERS_HELD = 65_536
+"Of those its readers have: every one of them takes a hundred bytes or more."
 OPENINGS_PER_S = 50
 OPENINGS_BURST = 500
 "Readers that one identity may open: each may have the node join a community, and leave it again."
@@ -34,7 +36,8 @@ class Identity:
         self.name = name
         self.sessions = 0
         "Connections."
-        self.readers = 0
+        self.readers = self.letters = 0
+        "And the characters of their filters."
         self.under_way = self.under_way_bytes = 0
         "Requests that are being served."
         self.awaits = self.awaited = 0

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.topics import Topic
+from gossamer.live.clients.identities import FILTERS_HELD
 from gossamer.live.links.control import AHEAD_DURABLE, Item, Items, Read, Reply
 from gossamer.live.reading.deliveries import Delivery, Gap
 from gossamer.live.reading.durable_inbox import DurableInbox
@@ -42,8 +43,9 @@ class ServedReaders:
         self.room[read.number] = asyncio.Semaphore(AHEAD_DURABLE if read.name else WINDOW)
         self.on_the_way[read.number] = deque()
         identity.readers += 1
+        identity.letters += len(read.where)
         task = self.tasks[read.number] = self.session.spawn(self._pump(read))
-        task.add_done_callback(lambda _: self._closed(read.number))
+        task.add_done_callback(lambda _: self._closed(read))
 
     def _refusal(self, read: Read) -> tuple[str, str] | None:
         """Why a reader is not opened, if it is not: for the metrics, and for the client."""
@@ -54,14 +56,17 @@ class ServedReaders:
             return "too many readers", f"{self.link.name} has {most} readers (limits.client_readers): close some"
         if not identity.openings.take(now_us):
             return "too many readers", f"{self.link.name} opens readers faster than it may: wait a moment"
+        if read.where and identity.letters + len(read.where) > FILTERS_HELD:
+            return "too many filters", f"the filters of {self.link.name} are longer than {FILTERS_HELD} letters in all"
         if read.where and not identity.filters.take(now_us, len(read.where)):
             return "too many filters", "filters come faster than they can be read: wait a moment, or say less"
         return None
 
-    def _closed(self, number: int) -> None:
+    def _closed(self, read: Read) -> None:
         self.session.identity.readers -= 1
+        self.session.identity.letters -= len(read.where)
         for table in (self.tasks, self.inboxes, self.room, self.on_the_way):
-            table.pop(number, None)
+            table.pop(read.number, None)
 
     async def _pump(self, read: Read) -> None:
         """Reads for the client, in pages, never more than it has room for."""
