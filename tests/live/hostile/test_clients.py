@@ -17,6 +17,7 @@ from gossamer.live.links.transports import HIGH_WATER
 from live.hostile.arena import TIMES, TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker
 
+SWIFT = Limits(client_requests_per_s=1e9)
 BRIEF = Timeouts(handshake_s=60.0, dial_s=60.0, leave_s=0.5, ack_s=0.3, silent_s=8)
 
 
@@ -41,7 +42,7 @@ def test_whoever_does_not_read_its_answers_is_not_heard_and_gives_its_place_up(
     monkeypatch.setattr(connections, "SWEEP_S", 0.05)
 
     async def scenario() -> None:
-        async with Arena(network, timeouts=BRIEF) as arena, attached(arena, "outsider") as deaf:
+        async with Arena(network, timeouts=BRIEF, limits=SWIFT) as arena, attached(arena, "outsider") as deaf:
             await deaf.greet(role="client")
             deaf.writer.transport.pause_reading()  # type: ignore[attr-defined]
             sending = asyncio.create_task(shout(deaf, Offer(1, TOPIC, b"x")))
@@ -200,13 +201,14 @@ async def publish(by: Client) -> None:
 def test_a_flood_of_one_client_is_no_queue_for_another(network: Network) -> None:
     async def scenario() -> None:
         async with (
-            Arena(network) as arena,
+            Arena(network, limits=SWIFT) as arena,
             attached(arena, "outsider") as loud,
             client(arena, "third") as honest,
         ):
             await loud.greet(role="client")
             await until(lambda: len(sessions(arena)) == 2)
             (flooded,) = [each for each in sessions(arena) if each.link.name == "outsider"]
+            await soon(publish(honest))
             loud.say(*[Offer(number, TOPIC, b"x") for number in range(10_000)])
             await until(lambda: flooded.backlog)
             await soon(publish(honest))
@@ -243,5 +245,18 @@ def test_a_pong_that_nobody_asked_for_is_nothing(network: Network) -> None:
             polite.say(*[Pong()] * 100, Offer(1, TOPIC, b"x"))
             assert (await polite.hears("client.answer"))["id"] is not None
             assert not any(arena.victim.metrics.refusals.values())
+
+    asyncio.run(scenario())
+
+
+def test_whoever_is_refused_much_is_heard_less(network: Network) -> None:
+    async def scenario() -> None:
+        limits = Limits(client_requests_per_s=1000.0)
+        async with Arena(network, limits=limits) as arena, attached(arena, "outsider") as loud:
+            await loud.greet(role="client")
+            loud.say(*[Offer(number, TOPIC, b"x") for number in range(5_000)])
+            await until(lambda: sessions(arena) and sessions(arena)[0].identity.rests)
+            assert sessions(arena)[0].backlog
+            assert arena.refused("refused to a client") < 2_000
 
     asyncio.run(scenario())

@@ -7,6 +7,8 @@ LISTED = 1 / 32
 "Each of many things that are named."
 LETTER = 1 / 16
 "Of a filter."
+REFUSED = 100
+"What is counted besides for a request that is refused: nobody needs many of these, however fast it publishes."
 
 
 def cost_of(message: Message) -> float:
@@ -18,7 +20,7 @@ def cost_of(message: Message) -> float:
         case Await(events=events):
             return 4 + len(events) * LISTED
         case Read(where=where):
-            return 16 + len(where) * LETTER
+            return 32 + len(where) * LETTER
         case ListThem() | Delete() | Mark():
             return 16
     return 1

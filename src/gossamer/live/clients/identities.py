@@ -19,8 +19,8 @@ FILTERS_BURST = 65_536
 "Characters of filters that are read for one identity: every one of them costs a microsecond or two."
 FILTERS_HELD = 65_536
 "Of those its readers have: every one of them takes a hundred bytes or more."
-OPENINGS_PER_S = 50
-OPENINGS_BURST = 500
+OPENINGS_PER_S = 20
+OPENINGS_BURST = 300
 "Readers that one identity may open: each may have the node join a community, and leave it again."
 AWAITS_MAX = 16
 AWAITED_MAX = 40_000

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.costs import cost_of
+from gossamer.live.clients.costs import REFUSED, cost_of
 from gossamer.live.clients.identities import AWAITED_MAX, AWAITS_MAX, Identity
 from gossamer.live.clients.served_readers import ServedReaders
 from gossamer.live.clients.subscription_requests import LOCAL, SubscriptionRequest, answered
@@ -175,6 +175,7 @@ class ClientSession:
     def refused(self, wrong: GossamerError, reason: str = "refused to a client") -> tuple[str, str]:
         """Counts what a client may not do, as it is told."""
         self.link.decline(reason)
+        self.identity.requests.spend(monotonic_us(), REFUSED)
         return told(wrong)
 
     def check_granted(self, act: Act, topic: Topic) -> None:

@@ -12,9 +12,9 @@ from gossamer.live.running.clock import monotonic_us
 if TYPE_CHECKING:
     from gossamer.live.clients.session import ClientSession
 
-TURN = 128
+TURN = 64
 "Requests served in one turn of the loop, about: a few milliseconds. A long one counts for several."
-QUANTUM = 32
+QUANTUM = 16
 "Those of one identity, before others have their turn."
 ALONE = 1024
 "Requests served in one turn where nobody else asked anything lately: nobody waits for them."
