@@ -19,10 +19,11 @@ from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.core.topics import Topic
 from gossamer.live.clients.arguments import publication, subscription, too_large
 from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
-from gossamer.live.keys.trust import OpenTrust, Record, Trust
+from gossamer.live.keys.trust import Act, OpenTrust, Record, Trust
 from gossamer.live.links.complaints import Complaints
 from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.control import (
@@ -170,6 +171,7 @@ class Client:
         head = head_of(Event(EventId(self.me, 0, 0), wish.topic, attributes=wish.attributes))
         if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
             raise wrong
+        self._check_node("publish", wish.topic)
         number = self.number()
         self.say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key))
         accepted = self.offers[number] = Accepted(loop=asyncio.get_running_loop())
@@ -202,8 +204,18 @@ class Client:
         The node asks the filter `where`: what does not match is not even sent here. A `name` makes the subscription
         durable: it is the node's that keeps it, and means the same as there."""
         wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
+        self._check_node("subscribe", wide)
         said, mark = "" if filter is None else filter.text, bookmark_of(bookmark)
         return Reader(self, Read(self.number(), wide, name, from_start, ordered, said, recover, mark))
+
+    def _check_node(self, act: Act, topic: Topic) -> None:
+        """Nothing is handed to a node that its own grant would not let do this."""
+        link = self._link
+        if link is not None and link.peer is not None and not self.trust.may(link.peer, act, topic, time.time()):
+            raise Misuse(
+                f"the grant of {link.name}, the node at {self.address}, does not let it {act} "
+                f"{'to' if act == 'subscribe' else 'on'} {topic}: nothing was handed to it"
+            )
 
     async def subscriptions(self) -> list[SubscriptionInfo]:
         """Durable subscriptions at the node that are ours; all, if we have its keys, or nobody has any."""
@@ -259,8 +271,17 @@ class Client:
             link.refuse("not for clients", "a client cannot attach to a client")
 
     def batch(self, link: Link, batch: Batch) -> None:
+        for record in batch.records:
+            self._renewed(link, record)
         for raw in batch.messages:
             self._heard(link, bytes(raw))
+
+    def _renewed(self, link: Link, record: bytes) -> None:
+        """The node has another grant or key."""
+        try:
+            self.trust.admit(record, time.time())
+        except PeerFault as wrong:
+            link.refuse("bad record", str(wrong))
 
     def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
         if copy is None:

@@ -22,7 +22,7 @@ from gossamer.live.links.transports import Channel, Transport
 from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import Recorder
 from gossamer.wire.codec import Codec
-from gossamer.wire.frame import OLDEST, VERSION, Hello, batch_frame
+from gossamer.wire.frame import OLDEST, VERSION, Hello, batch_frame, packed
 
 log = logging.getLogger("gossamer.links")
 
@@ -130,6 +130,9 @@ class Connections:
     def renew(self, own: bytes) -> None:
         """This node's record is another: whoever is linked hears of it."""
         self.own = own
+        for link in self.links:
+            if link.role == "client" and not link.closed:
+                link.write(batch_frame([packed(own)], [], [], [], link.version))
         for line in self.lines.values():
             line.mentions[self.me] = None
             self.outgoing.touched(line)

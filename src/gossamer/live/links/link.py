@@ -156,6 +156,8 @@ class Link:
                 raise PeerFault("its record is not that of its certificate")
         elif self.owner.trust.contexts() is not None:
             raise PeerFault("it has no certificate")
+        if hello.role == "node" and self.owner.trust.is_client(record.peer):
+            raise PeerFault(f"{record.name} says it is a node, and its grant is a client's")
         if record.peer == self.owner.me and "client" not in (hello.role, ours.role):
             self.close()  # we called ourselves: a seed may be our own address
             return
