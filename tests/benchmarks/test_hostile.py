@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from benchmarks.hostile.__main__ import bars
 from benchmarks.hostile.attacks import ATTACKS
 from benchmarks.hostile.run import run
