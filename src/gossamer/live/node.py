@@ -298,11 +298,7 @@ class Node:
     def _check_wishes(self) -> None:
         """Nobody would let a node in that asks for more than its grant covers, and nobody would tell it."""
         if self.trust.is_client(self.station.me):
-            name = self.trust.name
-            raise Misuse(
-                f"the grant of {name} is a client's, which uses nodes and is none: "
-                f"`gossamer keys grant NETWORK --node {name} --no-client` makes one that is"
-            )
+            raise Misuse(f"{self.trust.name} is granted to be a client: grant it with --no-client to run it as a node")
         for name in self.config.subscribe:
             with about("subscribe"):
                 self.check_granted("subscribe", topics.topic(name))

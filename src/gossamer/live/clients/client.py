@@ -272,16 +272,9 @@ class Client:
 
     def batch(self, link: Link, batch: Batch) -> None:
         for record in batch.records:
-            self._renewed(link, record)
+            self.trust.admit(record, time.time())  # the node has another grant or key
         for raw in batch.messages:
             self._heard(link, bytes(raw))
-
-    def _renewed(self, link: Link, record: bytes) -> None:
-        """The node has another grant or key."""
-        try:
-            self.trust.admit(record, time.time())
-        except PeerFault as wrong:
-            link.refuse("bad record", str(wrong))
 
     def large(self, link: Link, copy: Copy | None, body: bytes) -> None:
         if copy is None:

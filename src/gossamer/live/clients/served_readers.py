@@ -56,10 +56,10 @@ class ServedReaders:
             return "too many readers", f"{self.link.name} has {most} readers (limits.client_readers): close some"
         if not identity.openings.take(now_us):
             return "too many readers", f"{self.link.name} opens readers faster than it may: wait a moment"
-        if read.where and identity.letters + len(read.where) > FILTERS_HELD:
-            return "too many filters", f"the filters of {self.link.name} are longer than {FILTERS_HELD} letters in all"
         if read.where and not identity.filters.take(now_us, len(read.where)):
             return "too many filters", "filters come faster than they can be read: wait a moment, or say less"
+        if read.where and identity.letters + len(read.where) > FILTERS_HELD:
+            return "too many filters", f"the filters of {self.link.name} are longer than {FILTERS_HELD} letters in all"
         return None
 
     def _closed(self, read: Read) -> None:
