@@ -43,14 +43,21 @@ class Identity:
         self.awaits = self.awaited = 0
         self.topics: dict[Topic, int] = {}
         "What it published on lately, and when last; longest ago first."
-        per_s = limits.client_requests_per_s
-        self.requests = Bucket(per_s, REQUESTS_BURST_S * per_s, now_us)
+        self.requests = self._requests(limits, now_us)
         self.filters = Bucket(FILTERS_PER_S, FILTERS_BURST, now_us)
         self.openings = Bucket(OPENINGS_PER_S, OPENINGS_BURST, now_us)
         self.waiting: deque[ClientSession] = deque()
         "Connections with requests that wait for their turn."
         self.rests = False
         "It asked more than it may, and is not served for a moment."
+
+    def _requests(self, limits: Limits, now_us: int) -> Bucket:
+        return Bucket(limits.client_requests_per_s, REQUESTS_BURST_S * limits.client_requests_per_s, now_us)
+
+    def tune(self, limits: Limits, now_us: int) -> None:
+        """It may ask more or less from now on: what it owes, or has left, stays."""
+        before, self.requests = self.requests, self._requests(limits, now_us)
+        self.requests.spend(now_us, max(0.0, self.requests.tokens - before.tokens))
 
     def opens(self, topic: Topic, most: int, now_us: int) -> bool:
         """Whether it may publish on this topic: those of the last two minutes are its own, up to so many."""
@@ -72,6 +79,8 @@ class Identities:
     def get(self, name: str, limits: Limits, now_us: int) -> Identity:
         identity = self.known.pop(name, None) or Identity(name, limits, now_us)
         self.known[name] = identity
+        if identity.requests.burst != REQUESTS_BURST_S * limits.client_requests_per_s:
+            identity.tune(limits, now_us)
         if len(self.known) > REMEMBERED_MAX:
             del self.known[next(name for name, each in self.known.items() if not each.sessions)]
         return identity
