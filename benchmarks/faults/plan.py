@@ -15,7 +15,7 @@ NODES = (P, A, B, C)
 MEMBERS = (A, B, C)
 DAYS_S = 2 * 86400
 MANY = 64
-"Events in hand where there are thousands: an acknowledgement is a commit, and a disk has a few hundred of them a second."
+"Events in hand where there are thousands: each acknowledgement is a commit, and a disk has few of these a second."
 Rng = random.Random
 
 

@@ -123,7 +123,7 @@ def test_limits_and_times_hold_from_now_on() -> None:
         station = node.station
         assert (station.connections.links_max, station.readers.limits.items_max, station.book.entries_max) == (3, 5, 9)
         assert (station.connections.dial_s, station.connections.idle_s, station.handover.again_s) == (0.5, 1.5, 0.25)
-        assert node.clients.clients_max == 2
+        assert node.config.limits.clients_max == 2
         assert station.requests.own.burst == 1
         with pytest.raises(Misuse, match="too large"):
             node.publish(".x", b"." * 200)

@@ -11,6 +11,7 @@ import pytest
 from gossamer import Client, Node
 from gossamer.core.errors import GossamerError, Misuse, PeerFault, SpecError, TransportDown
 from gossamer.live.clients import arguments
+from gossamer.live.clients.session import ClientSession
 from gossamer.live.links.control import CLIENT_CONTROL, NUMBERS, Answer, Items, Read, heard, told
 from gossamer.live.links.link import Link
 from gossamer.live.links.transports.memory import Memory
@@ -34,6 +35,11 @@ def attached(act: Callable[[Node, Client, Link], Awaitable[None]]) -> None:
                 await act(node, client, next(iter(serving.sessions)))
 
     asyncio.run(scenario())
+
+
+def session(node: Node) -> ClientSession:
+    (only,) = node.clients.sessions.values()
+    return only
 
 
 def failing(wrong: GossamerError) -> Callable[..., Any]:
@@ -66,7 +72,7 @@ def test_a_client_waits_until_members_have_its_events_and_is_told_how_many() -> 
 
 
 def test_a_client_that_waits_too_often_at_once_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gossamer.live.clients.sessions.AWAITS_MAX", 1)
+    monkeypatch.setattr("gossamer.live.clients.session.AWAITS_MAX", 1)
 
     async def act(node: Node, client: Client, link: Link) -> None:
         event_id = await client.publish(".x", b"x")
@@ -119,7 +125,7 @@ def test_a_frame_full_of_long_filters_is_read_only_as_far_as_one_client_may_ask(
     async def act(node: Node, client: Client, link: Link) -> None:
         read: list[str] = []
         subscribe = node.subscribe_for
-        node.clients.filters.per_s = 0  # however slow this machine is
+        session(node).identity.filters.per_us = 0  # however slow this machine is
         monkeypatch.setattr(
             node, "subscribe_for", lambda *who, **how: (read.append(how["where"]), subscribe(*who, **how))[1]
         )

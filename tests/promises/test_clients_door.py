@@ -1,15 +1,20 @@
 """A client may cost its node so much and no more, and never at the expense of another."""
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 
 import gossamer
-from gossamer.core.errors import GossamerError, Misuse
+from gossamer.core.errors import GossamerError, Misuse, TransportDown
+from gossamer.core.ids import peer_of
+from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Authority
+from gossamer.live.running.reloading import reload_keys
+from gossamer.wire.frame import OLDEST, VERSION, Hello, hello_frame
 from promises import names, waiting
 from promises.nodes import disk
 from promises.waiting import book, numbers
@@ -27,9 +32,9 @@ def authority(folder: Path) -> Iterator[Path]:
     yield folder / "net" / "nodes"
 
 
-def node(keys: Path, folder: Path) -> gossamer.Node:
+def node(keys: Path, folder: Path, name: str = "node", topics: Sequence[str] = (TOPIC, ".chat")) -> gossamer.Node:
     quick = {"patience_us": 100_000}
-    given = {"keys": str(keys / "node"), "network": "cup", "bind": "127.0.0.1:0", "subscribe": [TOPIC, ".chat"]}
+    given = {"keys": str(keys / name), "network": "cup", "bind": "127.0.0.1:0", "subscribe": [*topics]}
     return gossamer.Node(**given, scamp=quick, limits=LIMITS, **disk(folder / "spool"))
 
 
@@ -107,3 +112,44 @@ def test_a_client_that_expects_another_node_hands_nothing_over(tmp_path: Path) -
 
     with authority(tmp_path) as keys:
         asyncio.run(scenario(keys))
+
+
+def test_a_client_hands_nothing_to_another_client_or_to_a_node_that_may_not_have_it(tmp_path: Path) -> None:
+    async def scenario(made: Authority, keys: Path) -> None:
+        made.grant("bert", client=True)
+        with pytest.raises(Misuse, match="granted to be a client"):
+            async with node(keys, tmp_path, "bert"):
+                pass
+        async with posing(keys / "bert") as address:
+            with pytest.raises(TransportDown, match="says it is a node, and its grant is a client's"):
+                async with gossamer.Client(address, keys=keys / "anna", network="cup"):
+                    pass
+        made.grant("narrow", [".chat"], [".chat"])
+        async with node(keys, tmp_path, "narrow", [".chat"]) as narrow, client(keys, "anna", narrow) as anna:
+            with pytest.raises(Misuse, match=r"the grant of narrow.* does not let it publish on .orders: nothing was"):
+                await anna.publish(TOPIC, "0")
+            with pytest.raises(Misuse, match=r"does not let it subscribe to .orders: nothing was"):
+                anna.subscribe(TOPIC)
+            await anna.publish(".chat", "0")
+            made.grant("narrow", [TOPIC], [TOPIC])
+            reload_keys(narrow)
+            await waiting.until(lambda: anna.trust.may(peer_of("narrow"), "publish", TOPIC, time.time()), "it is told")
+            await anna.publish(TOPIC, "0")
+
+    with authority(tmp_path) as keys:
+        asyncio.run(scenario(Authority(tmp_path / "net"), keys))
+
+
+@asynccontextmanager
+async def posing(keys: Path) -> AsyncIterator[str]:
+    """Somebody with the keys of a client takes calls as if it were a node."""
+    ring = Keyring.load(keys)
+    hello = Hello(OLDEST, VERSION, "cup", "node", ring.record(("127.0.0.1:1",), time.time_ns() // 1000))
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(hello_frame(hello))
+        await reader.read()
+        writer.close()
+
+    async with await asyncio.start_server(answer, "127.0.0.1", 0, ssl=ring.contexts()[0]) as server:
+        yield f"127.0.0.1:{server.sockets[0].getsockname()[1]}"

@@ -76,7 +76,6 @@ def printed(terminals: list[Running], count: int) -> list[str]:
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="a client that answers nothing gives its place up, although its socket is open")
 def test_a_client_that_answers_nothing_gives_its_place_up(stage: Stage, tmp_path: Path) -> None:
     one = daemon(stage, tmp_path / "one", "--subscribe", TOPIC)
     silent = stage.run("subscribe", TOPIC, "--node", one.address)

@@ -58,6 +58,7 @@ def init(net: Path, name: str | None, passphrase_file: Path | None) -> None:
 @click.option("--no-subscribe", multiple=True, metavar="TOPIC", help="The same for a topic it may subscribe to.")
 @click.option("--owner", help="Who runs the node: no view is more than a quarter one owner's; not for hpmcast.")
 @click.option("--address", metavar="DIGITS", help="Where it lives in hpmcast's hierarchy, e.g. 2.0.1; '': nowhere.")
+@click.option("--client/--no-client", default=None, help="It uses nodes, and is none itself.")
 @days
 @click.option("--new-key", is_flag=True, help="Give the node a new key too.")
 @passphrase
@@ -71,6 +72,7 @@ def grant(
     no_subscribe: tuple[str, ...],
     owner: str | None,
     address: str | None,
+    client: bool | None,
     days: int | None,
     new_key: bool,
     passphrase_file: Path | None,
@@ -91,6 +93,7 @@ def grant(
         no_subscribe=no_subscribe,
         owner=owner,
         address=address,
+        client=client,
         days=days,
         new_key=new_key,
     )

@@ -22,7 +22,8 @@ from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.machine import StopPublishing
 from gossamer.live.clients.arguments import publication, subscription
-from gossamer.live.clients.sessions import ClientSessions, grant_ended
+from gossamer.live.clients.served_readers import grant_ended
+from gossamer.live.clients.sessions import ClientSessions
 from gossamer.live.config.config import Config, load
 from gossamer.live.config.tables import about
 from gossamer.live.keys.trust import Act, Trust
@@ -106,7 +107,7 @@ class Node:
             clock, loop = Clock(), WatchedLoop(self.failures)
             self._spool = await open_spool(self.config, clock, loop)
             clock.jumps += self._spool is not None and self._spool.jumped
-            self.clients = ClientSessions(self, self.config.limits.clients_max)
+            self.clients = ClientSessions(self)
             self.station = Station(
                 self.config, self.trust, self._spool, clock, self.metrics, self._transport, self.clients, loop
             )
@@ -305,6 +306,8 @@ class Node:
 
     def _check_wishes(self) -> None:
         """Nobody would let a node in that asks for more than its grant covers, and nobody would tell it."""
+        if self.trust.is_client(self.station.me):
+            raise Misuse(f"{self.trust.name} is granted to be a client: grant it with --no-client to run it as a node")
         for name in self.config.subscribe:
             with about("subscribe"):
                 self.check_granted("subscribe", topics.topic(name))

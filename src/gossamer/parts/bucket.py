@@ -27,13 +27,26 @@ class Bucket:
 
     def take(self, now_us: int, cost: float = 1.0) -> bool:
         """Whether there is enough for this now; if not, nothing is taken."""
-        if now_us > self.since_us:
-            self.tokens = min(self.burst, self.tokens + (now_us - self.since_us) * self.per_us)
-            self.since_us = now_us
+        self._fill(now_us)
         if self.tokens < cost:
             return False
         self.tokens -= cost
         return True
+
+    def spend(self, now_us: int, cost: float) -> None:
+        """Takes this, also where there is less: what is only known afterwards is owed."""
+        self._fill(now_us)
+        self.tokens -= cost
+
+    def debt_us(self, now_us: int) -> float:
+        """How long until nothing is owed."""
+        self._fill(now_us)
+        return max(0.0, -self.tokens / self.per_us)
+
+    def _fill(self, now_us: int) -> None:
+        if now_us > self.since_us:
+            self.tokens = min(self.burst, self.tokens + (now_us - self.since_us) * self.per_us)
+            self.since_us = now_us
 
 
 class Buckets:

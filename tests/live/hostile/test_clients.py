@@ -1,112 +1,262 @@
-"""Clients with keys that ask for what is not theirs, or for more than they read: told so, counted, and no harm done."""
+"""Well-formed clients that want too much: each costs its node so much and no more, and nobody else waits for it."""
 
 import asyncio
-from pathlib import Path
+from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
-from msgspec import Struct
 
-from gossamer.core.ids import EventId
-from gossamer.live.clients import sessions
-from gossamer.live.config.tables import SpoolConfig
+from gossamer import Client
+from gossamer.core.errors import TransportDown
+from gossamer.live.clients import client as clients
+from gossamer.live.config.tables import Limits, Timeouts
 from gossamer.live.keys.network import Network
-from gossamer.live.links.control import AWAITED_MAX, Await, Delete, Handled, ListThem, Mark, Read
-from live.hostile.arena import TOPIC, Arena, soon
+from gossamer.live.links import connections
+from gossamer.live.links.control import Await, Offer, Pong, Read
+from gossamer.live.links.transports import HIGH_WATER
+from live.hostile.arena import TIMES, TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker
 
-TOP = 2**63 - 1
-FILTER = " or ".join(f'team == "{number:050}"' for number in range(60))
+SWIFT = Limits(client_requests_per_s=1e9)
+BRIEF = Timeouts(handshake_s=60.0, dial_s=60.0, leave_s=0.5, ack_s=0.3, silent_s=8)
 
 
-async def reply(client: Attacker, request: Struct) -> dict[str, Any]:
-    """The answer to this request."""
-    client.say(request)
-    while True:
-        said = await client.hears("client.reply")
-        if said["number"] == request.number:  # type: ignore[attr-defined]
-            return said
+def attached(arena: Arena, name: str) -> Attacker:
+    return Attacker(arena.victim.address, arena.keys(name))
 
 
-def test_a_client_neither_sees_nor_moves_nor_deletes_what_is_anothers(network: Network, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with (
-            Arena(network, spool=SpoolConfig(folder=tmp_path)) as arena,
-            Attacker(arena.victim.address, arena.keys("oscar")) as owner,
-            Attacker(arena.victim.address, arena.keys("mallory")) as thief,
-        ):
-            for client in (owner, thief):
-                await client.greet(role="client")
-            assert not (await reply(owner, Read(1, TOPIC, "billing")))["problem"]
-            async with arena.victim.subscribe(TOPIC, name="own"):
-                await arena.victim.publish(f"{TOPIC}.italy", b"one")
-                (item,) = (await owner.hears("client.items"))["items"]
-                for request in (
-                    Handled(2, 1, (item[0],)),  # there is no reader of that number here
-                    Mark(3, 1),
-                    Delete(4, "billing", "oscar"),
-                    Delete(5, "billing"),
-                    Delete(6, "own", "victim"),
-                    Delete(7, "own"),
-                ):
-                    assert (await reply(thief, request))["problem"]
-                assert (await reply(thief, ListThem(8)))["subscriptions"] == []
-                await reply(thief, Read(9, TOPIC, "billing"))  # its own, which has nothing yet
-                for number, places in ((10, (item[0],)), (11, (TOP,)), (12, tuple(range(1000))), (13, (0, TOP))):
-                    await reply(thief, Handled(number, 9, places))
-                await reply(owner, Handled(20, 1, (item[0],)))
-                found = {(each.owner, each.name): each for each in await arena.victim.subscriptions()}
-                assert {*found} == {("oscar", "billing"), ("victim", "own"), ("mallory", "billing")}
-                await arena.victim.publish(f"{TOPIC}.italy", b"two")
-                for client in (owner, thief):  # whatever it said, what comes next comes
-                    assert (await client.hears("client.items"))["items"]
-            await arena.is_unharmed(alone=False)
-
-    asyncio.run(scenario())
+def client(arena: Arena, name: str) -> Client:
+    return Client(arena.victim.address, keys=arena.network.folder_of(name), patience_s=TIMES.handshake_s)
 
 
-def test_waiting_for_what_never_was_costs_a_client_its_own_turns_alone(network: Network, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with (
-            Arena(network, spool=SpoolConfig(folder=tmp_path)) as arena,
-            Attacker(arena.victim.address, arena.keys("mallory")) as client,
-        ):
-            await client.greet(role="client")
-            me, life = arena.victim.station.me, arena.victim.station.incarnation
-            made_up = tuple(EventId(me, life, TOP - n) for n in range(AWAITED_MAX))
-            for number in range(40):
-                client.say(Await(number, made_up, 86_400.0))
-            (session,) = arena.victim.clients.sessions.values()
-            for _ in range(40):
-                await client.hears("client.copies")
-            assert session.awaits == 0
-            await arena.is_unharmed()
-
-    asyncio.run(scenario())
+def sessions(arena: Arena) -> list[Any]:
+    return [*arena.victim.clients.sessions.values()]
 
 
-def test_a_client_that_asks_and_does_not_read_the_answers_is_cut_off(
-    network: Network, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+# -- silence -----------------------------------------------------------------------------------------------------
+
+
+def test_whoever_does_not_read_its_answers_is_not_heard_and_gives_its_place_up(
+    network: Network, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sessions, "UNREAD_BYTES", 1 << 20)
+    monkeypatch.setattr(connections, "SWEEP_S", 0.05)
 
     async def scenario() -> None:
-        async with (
-            Arena(network, spool=SpoolConfig(folder=tmp_path)) as arena,
-            Attacker(arena.victim.address, arena.keys("mallory")) as deaf,
-        ):
+        async with Arena(network, timeouts=BRIEF, limits=SWIFT) as arena, attached(arena, "outsider") as deaf:
             await deaf.greet(role="client")
-            for number in range(12):  # as many characters as are read for one client at once
-                assert not (await reply(deaf, Read(number, TOPIC, f"name {number}", where=FILTER)))["problem"]
             deaf.writer.transport.pause_reading()  # type: ignore[attr-defined]
-            (link,) = arena.victim.clients.sessions
+            sending = asyncio.create_task(shout(deaf, Offer(1, TOPIC, b"x")))
+            await until(lambda: sessions(arena) and sessions(arena)[0].link.channel.pending() > HIGH_WATER)
+            (session,) = sessions(arena)
             most = 0
-            while not link.closed:
-                deaf.say(*map(ListThem, range(100, 1100)))  # each answer is as long as a thousand questions
-                await asyncio.sleep(0)
-                most = max(most, link.channel.pending())
-            assert most < 8 << 20
-            assert arena.refused("unread answers") == 1
+            while sessions(arena):
+                most = max(most, session.link.channel.pending())
+                await asyncio.sleep(0.01)
+            assert most < 2 * HIGH_WATER
+            assert arena.refused("replies unread") == 1
+            sending.cancel()
             await arena.is_unharmed()
 
-    asyncio.run(soon(scenario()))
+    asyncio.run(scenario())
+
+
+async def shout(attacker: Attacker, *messages: Any) -> None:
+    while True:
+        attacker.say(*messages * 100)
+        await attacker.writer.drain()
+
+
+def test_a_client_that_answers_nothing_gives_its_place_up_and_one_that_does_keeps_it(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "SWEEP_S", 0.05)
+
+    async def scenario() -> None:
+        async with Arena(network, timeouts=BRIEF) as arena, client(arena, "third") as quiet:
+            async with attached(arena, "mallory") as silent:
+                await silent.greet(role="client")
+                await arena.refuses("silent client")
+                assert "said nothing" in (await silent.hears("live.bye"))["why"]
+            await until(lambda: sessions(arena)[0]._sweeps > 3 * BRIEF.silent_s)
+            assert quiet.is_attached, "it says nothing but that it is there"
+            assert arena.refused("silent client") == 1
+
+    asyncio.run(scenario())
+
+
+def test_a_client_that_is_not_read_from_is_not_taken_for_silent(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connections, "SWEEP_S", 0.02)
+
+    async def scenario() -> None:
+        async with Arena(network, timeouts=BRIEF) as arena, attached(arena, "mallory") as busy:
+            await busy.greet(role="client")
+            await until(lambda: sessions(arena))
+            (session,) = sessions(arena)
+            session.link.hold(True)
+            await until(lambda: session._sweeps > 3 * BRIEF.silent_s)
+            assert not session.link.closed
+
+    asyncio.run(scenario())
+
+
+def test_a_client_whose_node_says_nothing_any_more_knows_it(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clients, "LOOK_S", 0.05)
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, client(arena, "third") as lonely, lonely.subscribe(TOPIC) as reader:
+            with pytest.raises(TransportDown, match="it said nothing for"):
+                await soon(anext(reader))
+
+    asyncio.run(scenario())
+
+
+# -- what one identity may have ----------------------------------------------------------------------------------
+
+
+def test_an_identity_has_so_many_readers_over_all_its_connections(network: Network) -> None:
+    async def scenario() -> None:
+        async with (
+            Arena(network, limits=Limits(client_readers=3)) as arena,
+            attached(arena, "mallory") as one,
+            attached(arena, "mallory") as two,
+            attached(arena, "oscar") as other,
+        ):
+            for each in (one, two, other):
+                await each.greet(role="client")
+            one.say(Read(1, TOPIC), Read(2, TOPIC))
+            await until(lambda: sum(len(each.readers.inboxes) for each in sessions(arena)) == 2)
+            two.say(Read(1, TOPIC), Read(2, TOPIC))
+            assert "has 3 readers" in (await two.hears("client.items"))["problem"]
+            other.say(Read(1, TOPIC))
+            await until(lambda: sum(len(each.readers.inboxes) for each in sessions(arena)) == 4)
+            assert arena.refused("too many readers") == 1
+
+    asyncio.run(scenario())
+
+
+def test_reconnecting_gives_no_new_topics(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network, limits=Limits(client_topics=2)) as arena:
+            for number in range(2):
+                async with attached(arena, "mallory") as attacker:
+                    await attacker.greet(role="client")
+                    attacker.say(Offer(1, f"{TOPIC}.t{number}", b"x"))
+                    assert (await attacker.hears("client.answer"))["id"] is not None
+            async with attached(arena, "mallory") as attacker:
+                await attacker.greet(role="client")
+                attacker.say(Offer(1, f"{TOPIC}.t2", b"x"), Offer(2, f"{TOPIC}.t0", b"x"))
+                assert "may on no more" in (await attacker.hears("client.answer"))["problem"]
+                assert (await attacker.hears("client.answer"))["id"] is not None, "what it has, it has"
+            assert arena.refused("too many topics of a client") == 1
+
+    asyncio.run(scenario())
+
+
+def test_an_identity_waits_for_so_many_publications_over_all_its_connections(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("gossamer.live.clients.session.AWAITED_MAX", 5)
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, attached(arena, "mallory") as one, attached(arena, "mallory") as two:
+            backlog = arena.victim.station.handover.backlog
+            monkeypatch.setattr(type(backlog), "__bool__", lambda _: True, raising=False)  # nothing is ever over
+            mine = tuple((1, 2, number) for number in range(3))
+            for each in (one, two):
+                await each.greet(role="client")
+            one.say(Await(1, mine, 60.0))  # type: ignore[arg-type]
+            await until(lambda: [each for each in sessions(arena) if each.identity.awaited == 3])
+            two.say(Await(1, mine, 60.0))  # type: ignore[arg-type]
+            assert "waits for too many" in (await two.hears("client.copies"))["problem"]
+            assert arena.refused("too many requests of a client") == 1
+
+    asyncio.run(scenario())
+
+
+def test_who_is_turned_away_is_told_why(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network, limits=Limits(clients_max=8)) as arena, AsyncExitStack() as held:
+            for _ in range(2):
+                await held.enter_async_context(client(arena, "mallory"))
+            async with attached(arena, "mallory") as third:
+                await third.greet(role="client")
+                assert "mallory has 2 connections" in (await third.hears("live.bye"))["why"]
+            async with client(arena, "oscar") as other:
+                await soon(publish(other))
+            assert arena.refused("too many clients") == 1
+            assert arena.victim.metrics.clients == len(sessions(arena))
+
+    asyncio.run(scenario())
+
+
+async def publish(by: Client) -> None:
+    await by.publish(TOPIC, b"x")
+
+
+# -- turns -------------------------------------------------------------------------------------------------------
+
+
+def test_a_flood_of_one_client_is_no_queue_for_another(network: Network) -> None:
+    async def scenario() -> None:
+        async with (
+            Arena(network, limits=SWIFT) as arena,
+            attached(arena, "outsider") as loud,
+            client(arena, "third") as honest,
+        ):
+            await loud.greet(role="client")
+            await until(lambda: len(sessions(arena)) == 2)
+            (flooded,) = [each for each in sessions(arena) if each.link.name == "outsider"]
+            await soon(publish(honest))
+            loud.say(*[Offer(number, TOPIC, b"x") for number in range(10_000)])
+            await until(lambda: flooded.backlog)
+            await soon(publish(honest))
+            assert flooded.backlog, "it is served while the flood waits"
+            assert flooded.link.held, "and nothing more is read of that"
+            await until(lambda: arena.refused("refused to a client") == 10_000)
+
+    asyncio.run(scenario())
+
+
+def test_whoever_asks_more_than_it_may_is_read_from_more_slowly_and_refused_nothing(network: Network) -> None:
+    async def scenario() -> None:
+        async with (
+            Arena(network, limits=Limits(client_requests_per_s=1000.0)) as arena,
+            client(arena, "third") as eager,
+        ):
+            loop = asyncio.get_running_loop()
+            before_s = loop.time()
+            await soon(asyncio.wait_for(gathered(eager, 3500), 60))
+            assert loop.time() - before_s > 0.5, "two thousand at once, and what is served beyond that is owed"
+            assert not arena.refused("refused to a client")
+
+    asyncio.run(scenario())
+
+
+async def gathered(by: Client, count: int) -> None:
+    await asyncio.gather(*[by.publish(TOPIC, b"") for _ in range(count)])
+
+
+def test_a_pong_that_nobody_asked_for_is_nothing(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, attached(arena, "mallory") as polite:
+            await polite.greet(role="client")
+            polite.say(*[Pong()] * 100, Offer(1, TOPIC, b"x"))
+            assert (await polite.hears("client.answer"))["id"] is not None
+            assert not any(arena.victim.metrics.refusals.values())
+
+    asyncio.run(scenario())
+
+
+def test_whoever_is_refused_much_is_heard_less(network: Network) -> None:
+    async def scenario() -> None:
+        limits = Limits(client_requests_per_s=1000.0)
+        async with Arena(network, limits=limits) as arena, attached(arena, "outsider") as loud:
+            await loud.greet(role="client")
+            loud.say(*[Offer(number, TOPIC, b"x") for number in range(5_000)])
+            await until(lambda: sessions(arena) and sessions(arena)[0].identity.rests)
+            assert sessions(arena)[0].backlog
+            assert arena.refused("refused to a client") < 2_000
+
+    asyncio.run(scenario())

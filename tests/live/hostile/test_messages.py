@@ -12,7 +12,7 @@ from gossamer.core.machine import Received
 from gossamer.live.config.tables import Limits
 from gossamer.live.keys.network import Network
 from gossamer.live.keys.revoked import Revocations, seal_revocations
-from gossamer.live.links import link as links
+from gossamer.live.links import conduct
 from gossamer.live.links.control import (
     Acked,
     Answer,
@@ -111,11 +111,11 @@ def test_a_client_that_says_it_has_read_more_than_it_got_gets_no_more_room(netwo
             await client.greet(role="client")
             client.say(Read(1, TOPIC), Taken(1, 2**31 - 1))
             (session,) = arena.victim.clients.sessions.values()  # type: ignore[attr-defined]
-            await until(lambda: session.inboxes)
+            await until(lambda: session.readers.inboxes)
             client.say(*[Taken(1, 2**31 - 1)] * 100)
             await arena.is_unharmed()
             await client.hears("client.items")
-            assert session.room[1]._value + len(session.on_the_way[1]) <= 1000
+            assert session.readers.room[1]._value + len(session.readers.on_the_way[1]) <= 1000
 
     asyncio.run(scenario())
 
@@ -208,7 +208,7 @@ def test_joins_in_the_name_of_another_do_not_use_up_what_that_one_may_ask(networ
 
 
 def test_genuine_records_without_end_are_not_all_checked(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "CHECKS_PER_S", 0.001)  # however long the test takes
+    monkeypatch.setattr(conduct, "CHECKS_PER_S", 0.001)  # however long the test takes
 
     async def scenario() -> None:
         async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:

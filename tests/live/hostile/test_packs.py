@@ -13,6 +13,7 @@ from gossamer.live.arriving import arrivals
 from gossamer.live.config.tables import SpoolConfig
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network
+from gossamer.live.links.conduct import STRIKES_MAX
 from gossamer.wire import pack as packs
 from gossamer.wire.frame import FRAME_BYTES_MAX, PackCopy
 from gossamer.wire.pack import OPENED
@@ -335,5 +336,40 @@ def test_a_client_sends_no_packs(network: Network) -> None:
             client.spread_packs(pack_of(client.keys, event(client.keys, topic=TOPIC)))
             await arena.refuses("not for clients")
             await arena.is_unharmed()
+
+    asyncio.run(scenario())
+
+
+def test_marks_of_known_packs_without_their_bytes_cost_the_link(network: Network) -> None:
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as attacker:
+            await attacker.greet()
+            copy = pack_of(attacker.keys, *(event(attacker.keys, number) for number in range(1, 41)))  # type: ignore[arg-type]
+            attacker.spread_packs(copy)
+            await until(lambda: copy.mark in arena.victim.station.bodies.packs)
+            before = arena.victim.metrics.copies_known
+            attacker.spread_packs(*[PackCopy(copy.mark, 1, copy.tag, memoryview(b""))] * 20_000)
+            await attacker.is_turned_away()
+            assert arena.refused("forged copy") == STRIKES_MAX + 1
+            assert arena.victim.metrics.copies_known == before
+            await arena.is_unharmed(alone=False)
+
+    asyncio.run(scenario())
+
+
+def test_calling_again_does_not_make_faults_forgotten(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.live.links.conduct.STRIKES_PER_S", 0.0001)
+
+    async def scenario() -> None:
+        async with Arena(network) as arena:
+            for expected in (STRIKES_MAX + 1, STRIKES_MAX + 2):
+                async with Attacker(arena.victim.address, arena.keys("oscar")) as attacker:
+                    await attacker.greet()
+                    attacker.say(*[{"type": "live.acked", "ranges": 5}] * 100)  # type: ignore[list-item]
+                    await attacker.is_turned_away()
+                    assert arena.refused("bad message") == expected
+            async with Attacker(arena.victim.address, arena.keys("mallory")) as other:
+                await other.greet()
+                assert await other.still_up(), "each answers for itself"
 
     asyncio.run(scenario())

@@ -4,10 +4,11 @@ import asyncio
 
 import pytest
 
-from gossamer.core.ids import peer_of
+from gossamer.core.ids import EventId, peer_of
 from gossamer.live.config.tables import Limits
 from gossamer.live.keys.network import Network
-from gossamer.live.links import connections
+from gossamer.live.links import connections, outgoing
+from gossamer.live.links.transports import HIGH_WATER
 from gossamer.protocols.scamp.messages import Join, Kept
 from live.hostile.arena import TOPIC, Arena, soon, until
 from live.hostile.attacker import Attacker
@@ -37,6 +38,27 @@ def test_publishing_goes_on_past_a_member_that_does_not_read(network: Network, m
             assert connections.lines[MALLORY].size < connections.outgoing.queue_bytes + frame
             assert arena.victim.metrics.copies_dropped > 0
             assert not connections.outgoing.clogged()
+
+    asyncio.run(scenario())
+
+
+def test_acknowledgements_for_a_member_that_does_not_read_are_bounded(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outgoing, "ACKS_MAX", 100)
+
+    async def scenario() -> None:
+        async with Arena(network) as arena, Attacker(arena.victim.address, arena.keys("mallory")) as deaf:
+            await deaf.greet()
+            links = arena.victim.station.connections.outgoing
+            await until(lambda: MALLORY in links.lines and links.lines[MALLORY].link is not None)
+            line = links.lines[MALLORY]
+            assert line.link is not None
+            line.link.channel.pending = lambda: HIGH_WATER + 1  # type: ignore[method-assign]
+            for number in range(1_000):
+                links.acknowledge("memory", [EventId(MALLORY, 1, number)])
+            assert sum(map(len, line.acks.values())) == 101
+            assert arena.victim.metrics.messages_dropped == 899
 
     asyncio.run(scenario())
 

@@ -82,10 +82,10 @@ def test_a_grant_with_a_later_version_s_field_is_read_without_it() -> None:
 
 
 def test_a_grant_from_before_there_were_addresses_is_good_and_names_none() -> None:
-    *fields, address = (getattr(GRANT, name) for name in Grant.__struct_fields__)
+    *fields, address, client = (getattr(GRANT, name) for name in Grant.__struct_fields__)
     earlier = seal(b"grant", msgpack.encode(fields), AUTHORITY)
     assert open_grant(earlier, TRUSTED)[0] == GRANT
-    assert address == ()
+    assert (address, client) == ((), False)
 
 
 def test_what_the_authority_signed_by_mistake_is_refused_and_nothing_else_happens() -> None:

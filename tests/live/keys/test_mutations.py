@@ -163,6 +163,7 @@ def test_no_field_of_a_grant_can_be_changed_under_its_seal(world: World) -> None
         "owner": "",
         "serial": 2**62,
         "address": (2, 0, 1),
+        "client": True,
     }
     for lie in changed_fields(grant, others):
         forged = msgpack.encode(replace(sealed, content=msgpack.encode(lie)))

@@ -31,6 +31,8 @@ from gossamer.wire.sealed import TooDeep, unseal
 
 HOPS_MAX = 1 << 20
 "More are not believed: one more than the wire allows, and our own copies would be refused."
+PACKED_BYTES_MIN = 8
+"An event has at least so many bytes in a pack: the mark of a known one alone would cost us more than its sender."
 
 
 class Arrivals:
@@ -81,6 +83,9 @@ class Arrivals:
             ids: Sequence[EventId] | None = self.bodies.packs.get(pack.mark)
             if ids is None:
                 ids = self._news_of(link, pack, known)
+            elif len(pack.content) < PACKED_BYTES_MIN * len(ids):
+                link.strike("forged copy", "a pack without the bytes of its events")
+                continue
             else:
                 known += ids
             if ids and ids[0].publisher == peer:

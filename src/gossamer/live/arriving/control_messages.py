@@ -1,5 +1,6 @@
 """Messages that are not for the machine: acknowledgements, goodbyes, lists of revoked keys, and what clients ask."""
 
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from gossamer.core.ids import Peer
@@ -18,6 +19,9 @@ class Acknowledged(Protocol):
 
 class Asked(Protocol):
     """Whoever serves clients."""
+
+    def heard(self, link: Link, said: Sequence[bytes], take: Callable[[Link, bytes], None]) -> None:
+        """A client said something, which `take` reads when it is that client's turn."""
 
     def asked(self, link: Link, message: Message) -> None: ...
     def unread(self, link: Link, data: bytes, why: str) -> None:

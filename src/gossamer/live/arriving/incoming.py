@@ -5,6 +5,7 @@ from typing import Protocol
 from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.arriving.arrivals import Arrivals
+from gossamer.live.arriving.control_messages import Asked
 from gossamer.live.arriving.faults import DeliberateLoss
 from gossamer.live.arriving.messages import Messages
 from gossamer.live.arriving.records import Records
@@ -33,7 +34,9 @@ class Incoming:
         acquaintances: Acquaintances | None,
         losing: DeliberateLoss | None,
         loop: WatchedLoop,
+        clients: Asked,
     ) -> None:
+        self.clients = clients
         self.records, self.events, self.messages, self.revoking = records, events, messages, revoking
         self.acquaintances, self.loop = acquaintances, loop
         self.losing = losing
@@ -68,6 +71,9 @@ class Incoming:
         if link.role == "client" and (batch.records or batch.copies or batch.packs):
             link.strike("not for clients", "a client sent what only nodes say")
             return
+        if link.role == "client":
+            self.clients.heard(link, [*map(bytes, batch.messages)], self.messages.take)
+            return
         if batch.records:
             self.records.take(link, batch.records)
         if batch.copies or batch.packs:
@@ -83,6 +89,6 @@ class Incoming:
         if copy is not None:
             self.batch(link, Batch([], [copy], [memoryview(body)], []))
         elif link.role == "client":
-            self.messages.take(link, body)
+            self.clients.heard(link, [body], self.messages.take)
         else:
             link.strike("bad message", "a node has no messages of this length to send")

@@ -12,7 +12,6 @@ from gossamer.live.keys.trust import Outdated, Record, Stranger, Trust
 from gossamer.live.links.address_book import AddressBook
 from gossamer.live.links.connections import Connections
 from gossamer.live.links.link import Link
-from gossamer.live.running.clock import monotonic_us
 from gossamer.live.running.driver import Driver
 from gossamer.live.running.spread_rules import SpreadRules
 
@@ -64,7 +63,7 @@ class Records:
                 return
             if self.book.holds(data):
                 continue
-            if not link.checks.take(monotonic_us()):
+            if not link.may_check():
                 link.decline("too many records")
                 continue
             try:

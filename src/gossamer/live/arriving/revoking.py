@@ -9,7 +9,6 @@ from gossamer.live.keys.trust import Stranger, Trust
 from gossamer.live.links.connections import Connections
 from gossamer.live.links.control import Revoked
 from gossamer.live.links.link import Link
-from gossamer.live.running.clock import monotonic_us
 from gossamer.live.running.driver import Driver
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import Hello
@@ -34,7 +33,7 @@ class Revoking:
         before, known = self.trust.revocations()
         if before and data == known:
             return
-        if link is not None and not link.checks.take(monotonic_us()):
+        if link is not None and not link.may_check():
             link.decline("too many records")
             return
         try:

@@ -15,7 +15,6 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Message
 from gossamer.live.keys.trust import Outdated, Stranger, Trust
 from gossamer.live.links.link import Link
-from gossamer.live.running.clock import monotonic_us
 from gossamer.live.running.spread_rules import SpreadRules
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.messages import LaterRows as RowsTell
@@ -120,7 +119,7 @@ class Seals:
         return True
 
     def _holds(self, link: Link, said: Entry | SubsystemRow) -> bool:
-        if not link.checks.take(monotonic_us()):
+        if not link.may_check():
             link.decline("too many records")
             return False
         try:

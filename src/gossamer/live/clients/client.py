@@ -19,11 +19,13 @@ from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
+from gossamer.core.topics import Topic
 from gossamer.live.clients.arguments import publication, subscription, too_large
 from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
-from gossamer.live.keys.trust import OpenTrust, Record, Trust
+from gossamer.live.keys.trust import Act, OpenTrust, Record, Trust
 from gossamer.live.links.complaints import Complaints
+from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.control import (
     AWAITED_MAX,
     CLIENT_CONTROL,
@@ -38,6 +40,8 @@ from gossamer.live.links.control import (
     ListThem,
     Mark,
     Offer,
+    Ping,
+    Pong,
     Read,
     Reply,
     heard,
@@ -53,6 +57,10 @@ from gossamer.live.watching.metrics import Metrics
 from gossamer.wire.codec import Codec
 from gossamer.wire.frame import OLDEST, PART_BYTES, VERSION, Batch, Copy, Hello, batch_frame, part_frames
 from gossamer.wire.sealed import head_of
+
+LOOK_S = 5.0
+SILENT_LOOKS = 6
+"How often a client looks whether its node said something, and looks after which the node counts as gone."
 
 
 class Client:
@@ -85,6 +93,7 @@ class Client:
         self.answered = False
         "Whether anybody is at that address, be it no node or one that does not take us."
         self.complaints = Complaints()
+        self.conduct = Conduct()
         self._numbers = count(1)
         self._transfers = count(1)
         self._link: Link | None = None
@@ -121,6 +130,7 @@ class Client:
         if self.node and made[0].name != self.node:
             await self.__aexit__(None, None, None)
             raise Misuse(f"the node at {self.address} is {made[0].name}, not {self.node}: nothing was handed to it")
+        self._watch(made[0])
         return self
 
     async def __aexit__(
@@ -134,6 +144,17 @@ class Client:
             await asyncio.wait([gone], timeout=self.handshake_s)
 
     _gone: "asyncio.Future[None] | None" = None
+
+    def _watch(self, link: Link, frames: int = 0, silent: int = 0) -> None:
+        """Looks now and then whether the node says anything, and it says something now and then. Looks are counted, not
+        seconds: a program that stands still for long has heard nothing itself."""
+        if link.closed:
+            return
+        silent = silent + 1 if link.frames == frames else 0
+        if silent >= SILENT_LOOKS:
+            link.refuse("silent node", f"it said nothing for {round(LOOK_S * SILENT_LOOKS)} s")
+        else:
+            asyncio.get_running_loop().call_later(LOOK_S, self._watch, link, link.frames, silent)
 
     # -- using it -----------------------------------------------------------------------------------------------
 
@@ -150,6 +171,7 @@ class Client:
         head = head_of(Event(EventId(self.me, 0, 0), wish.topic, attributes=wish.attributes))
         if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
             raise wrong
+        self._check_node("publish", wish.topic)
         number = self.number()
         self.say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key))
         accepted = self.offers[number] = Accepted(loop=asyncio.get_running_loop())
@@ -182,8 +204,18 @@ class Client:
         The node asks the filter `where`: what does not match is not even sent here. A `name` makes the subscription
         durable: it is the node's that keeps it, and means the same as there."""
         wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
+        self._check_node("subscribe", wide)
         said, mark = "" if filter is None else filter.text, bookmark_of(bookmark)
         return Reader(self, Read(self.number(), wide, name, from_start, ordered, said, recover, mark))
+
+    def _check_node(self, act: Act, topic: Topic) -> None:
+        """Nothing is handed to a node that its own grant would not let do this."""
+        link = self._link
+        if link is not None and link.peer is not None and not self.trust.may(link.peer, act, topic, time.time()):
+            raise Misuse(
+                f"the grant of {link.name}, the node at {self.address}, does not let it {act} "
+                f"{'to' if act == 'subscribe' else 'on'} {topic}: nothing was handed to it"
+            )
 
     async def subscriptions(self) -> list[SubscriptionInfo]:
         """Durable subscriptions at the node that are ours; all, if we have its keys, or nobody has any."""
@@ -239,6 +271,8 @@ class Client:
             link.refuse("not for clients", "a client cannot attach to a client")
 
     def batch(self, link: Link, batch: Batch) -> None:
+        for record in batch.records:
+            self.trust.admit(record, time.time())  # the node has another grant or key
         for raw in batch.messages:
             self._heard(link, bytes(raw))
 
@@ -277,6 +311,8 @@ class Client:
                     self._replied(Reply(number), heard(problem, kind))
                 if (reader := self.readers.get(number)) is not None:
                     reader.heard(items, heard(problem, kind) if problem else None)
+            case Ping() if self.is_attached:
+                self.say(Pong())
             case Bye(why):
                 self.problem = why or "the node is closing"
 

@@ -103,7 +103,13 @@ class Limits(Struct, frozen=True, kw_only=True):
     links_max: int = 1_000
     "Links open at once; further callers are turned away."
     clients_max: int = 64
-    "Clients attached at once."
+    "Clients attached at once; a quarter of them of one identity."
+    client_readers: int = 256
+    "Readers one client identity has open, over all its connections."
+    client_topics: int = 256
+    "Topics one client identity publishes on within two minutes."
+    client_requests_per_s: float = 100_000.0
+    "Requests of one client identity; a publication counts once more for each KiB. Beyond it, it is not read from."
     inbox_items: int = 10_000
     "Events one reader has in memory; further ones wait in the spool."
     inbox_bytes: int = 64 << 20
@@ -137,6 +143,8 @@ class Timeouts(Struct, frozen=True, kw_only=True):
     handle_s: float = 30.0
     """A reader of a durable subscription that has events and acknowledges nothing for so long loses them: they come
     again, marked, to it or to another."""
+    silent_s: float = 30.0
+    "A client that answers nothing, or reads nothing of what it is told, for so long gives its place up."
     leave_s: float = 5.0
     "To say goodbye and send what is queued."
 

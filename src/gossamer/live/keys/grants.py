@@ -41,6 +41,8 @@ class Grant(Struct, frozen=True, array_like=True):
     "Of a node's grants the one with the highest counts; microseconds at which it was issued."
     address: Digits = ()
     "Where it lives in a hierarchy, the topmost digit first; none: nothing is said of that."
+    client: bool = False
+    "It may use nodes and is none: nobody takes its calls for a node's, and no client takes it for one."
 
     def in_date(self, now_s: float) -> bool:
         return self.not_before_s - SKEW_S <= now_s <= self.not_after_s + SKEW_S

@@ -160,6 +160,10 @@ class Keyring:
         newest = self._newest(peer)
         return newest.grant.address if newest is not None else ()
 
+    def is_client(self, peer: Peer) -> bool:
+        newest = self._newest(peer)
+        return newest is not None and newest.grant.client
+
     def _newest(self, peer: Peer) -> Held | None:
         """The grant that counts; None: it was not met, though older ones may have been."""
         if peer == self.peer:

@@ -31,6 +31,7 @@ class Issued(Struct, frozen=True):
     authority: str
     "The short form of the key of the authority that signed it."
     address: str = ""
+    client: bool = False
 
     @classmethod
     def of(cls, grant: Grant, authority: bytes) -> "Issued":
@@ -45,6 +46,7 @@ class Issued(Struct, frozen=True):
             grant.serial,
             authority.hex(),
             written(grant.address),
+            grant.client,
         )
 
     @property

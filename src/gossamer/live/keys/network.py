@@ -89,13 +89,14 @@ class Network:
         no_subscribe: Sequence[str] = (),
         owner: str | None = None,
         address: str | None = None,
+        client: bool | None = None,
         days: float | None = None,
         new_key: bool = False,
         now_s: float | None = None,
     ) -> Issued:
         """A grant for a new node, or a new one, which replaces the one before, for a node that has one. What is not
-        said stays as it was: key, topics, owner, address, how many days it is good. `no_publish` and `no_subscribe`
-        take topics away. All the node needs then lies in `folder_of(node)`."""
+        said stays as it was: key, topics, owner, address, whether it is a client only, how many days it is good.
+        `no_publish` and `no_subscribe` take topics away. All the node needs then lies in `folder_of(node)`."""
         wishes.named(node, wishes.NODE_MAX, "node", "--node")
         now_s = _now(now_s)
         with files.alone(self.folder):
@@ -120,7 +121,8 @@ class Network:
             serial = max(int(now_s * 1e6), before.serial + 1 if before else 0)
             signer = Signer.new() if before is None or new_key else None
             key = signer.key if signer else bytes.fromhex(before.key if before else "")
-            grant = Grant(self.id, node, key, *topics, *valid_s, label, serial, place)
+            only = client if client is not None else before.client if before else False
+            grant = Grant(self.id, node, key, *topics, *valid_s, label, serial, place, only)
             return self._issue(ledger, grant, signer)
 
     def _refuse_place(self, node: str, place: Address, subscribe: Sequence[str], now_s: float) -> None:
@@ -192,7 +194,7 @@ class Network:
                 topics = each.publish, each.subscribe
                 dates = each.not_before_s, each.not_after_s
                 key, place = bytes.fromhex(each.key), wishes.address(each.address)
-                grant = Grant(self.id, each.node, key, *topics, *dates, each.owner, each.serial + 1, place)
+                grant = Grant(self.id, each.node, key, *topics, *dates, each.owner, each.serial + 1, place, each.client)
                 self._issue(ledger, grant)
             self._share_all()
             return [each.node for each in stale]

@@ -100,6 +100,9 @@ class Trust(Protocol):
     def lives_at(self, peer: Peer) -> Place:
         """Where a peer (or this node itself) lives in a hierarchy, by its grant; empty: that does not say."""
 
+    def is_client(self, peer: Peer) -> bool:
+        """Whether a peer (or this node itself) is a client and no node, by its grant."""
+
     def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp | None:
         """This node's signature for a batch of its events, and for the pack they are in."""
 
@@ -162,6 +165,9 @@ class OpenTrust:
 
     def lives_at(self, peer: Peer) -> Place:
         return ()
+
+    def is_client(self, peer: Peer) -> bool:
+        return False
 
     def stamp(self, tree: Levels, pack: bytes = NO_PACK) -> Stamp | None:
         return None

@@ -14,6 +14,7 @@ from gossamer.live.keys.trust import Trust
 from gossamer.live.links.address_book import AddressBook
 from gossamer.live.links.calls import Calls
 from gossamer.live.links.complaints import Complaints
+from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.control import Bye
 from gossamer.live.links.link import Link, Receiver
 from gossamer.live.links.outgoing import Outgoing
@@ -22,7 +23,7 @@ from gossamer.live.watching.metrics import Metrics
 from gossamer.live.watching.recorder import Recorder
 from gossamer.live.watching.watched_loop import WatchedLoop
 from gossamer.wire.codec import Codec
-from gossamer.wire.frame import OLDEST, VERSION, Hello, batch_frame
+from gossamer.wire.frame import OLDEST, VERSION, Hello, batch_frame, packed
 
 log = logging.getLogger("gossamer.links")
 
@@ -45,6 +46,8 @@ class Attached(Protocol):
 
     def attached(self, link: Link) -> None: ...
     def detached(self, link: Link) -> None: ...
+    def drained(self, link: Link) -> None: ...
+    def sweep(self) -> None: ...
 
 
 class Connections:
@@ -87,6 +90,7 @@ class Connections:
         self.closing = False
         self.loop = loop
         self.complaints = Complaints()
+        self.conduct = Conduct()
         self.calls = Calls(self, given_up)
         self.outgoing = Outgoing(self.calls, book, codec, metrics, queue_bytes, frame_bytes)
         self.lines = self.outgoing.lines
@@ -128,6 +132,9 @@ class Connections:
     def renew(self, own: bytes) -> None:
         """This node's record is another: whoever is linked hears of it."""
         self.own = own
+        for link in self.links:
+            if link.role == "client" and not link.closed:
+                link.write(batch_frame([packed(own)], [], [], [], link.version))
         for line in self.lines.values():
             line.mentions[self.me] = None
             self.outgoing.touched(line)
@@ -206,7 +213,9 @@ class Connections:
                 link.close()
 
     def drained(self, link: Link) -> None:
-        if link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
+        if link.role == "client":
+            self.clients.drained(link)
+        elif link.peer is not None and (line := self.lines.get(link.peer)) is not None and line.link is link:
             self.outgoing.drained(line)
 
     # -- now and then -------------------------------------------------------------------------------------------
@@ -225,6 +234,7 @@ class Connections:
                 link.lost("closing")
             elif stuck >= DRIP_SWEEPS:
                 link.refuse("slow frame")
+        self.clients.sweep()
         for peer, line in tuple(self.lines.items()):
             line.slow = line.slow + 1 if line.size > self.outgoing.queue_bytes // 2 else line.slow if line.size else 0
             if line.link is not None:

@@ -71,6 +71,14 @@ class Bye(Struct, frozen=True, tag="live.bye"):
     why: Text = ""
 
 
+class Ping(Struct, frozen=True, tag="client.ping"):
+    """A node asks whether its client is there; by the same the client knows that its node is."""
+
+
+class Pong(Struct, frozen=True, tag="client.pong"):
+    """It is."""
+
+
 class Offer(Struct, frozen=True, tag="client.offer"):
     """Publish this for me."""
 
@@ -211,7 +219,7 @@ class Enough(Struct, frozen=True, tag="client.enough"):
 NODE_CONTROL: tuple[type[Struct], ...] = (Acked, Revoked, Bye)
 CLIENT_CONTROL: tuple[type[Struct], ...] = (
     *(Offer, Answer, Await, Copies, Read, Items, Taken, Enough, Handled, Mark, ListThem, Delete, Reply),
-    *(Revoked, Bye),
+    *(Ping, Pong, Revoked, Bye),
 )
 
 

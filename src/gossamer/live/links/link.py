@@ -12,10 +12,10 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.ids import Peer
 from gossamer.live.keys.trust import Record, Trust
 from gossamer.live.links.complaints import Complaints
+from gossamer.live.links.conduct import Conduct
 from gossamer.live.links.transports import Channel
 from gossamer.live.running.clock import monotonic_us
 from gossamer.live.watching.metrics import Metrics
-from gossamer.parts.bucket import Bucket
 from gossamer.wire.frame import (
     BATCH,
     EVENT_PARTS_MAX,
@@ -38,12 +38,6 @@ from gossamer.wire.frame import (
 
 log = logging.getLogger("gossamer.links")
 
-STRIKES_MAX = 20
-STRIKES_PER_S = 0.1
-"Messages whose sender is to blame, before a link is closed: at once, and on average."
-CHECKS_PER_S = 100.0
-CHECKS_BURST = 1000
-"Records and lists of one link whose signatures are looked at: genuine ones cost as much as others."
 INTRODUCED_MAX = 20_000
 UNDER_WAY_MAX = 4
 UNDER_WAY_BYTES = 2 * EVENT_PARTS_MAX
@@ -61,6 +55,7 @@ class LinkOwner(Protocol):
     metrics: Metrics
     handshake_s: float
     complaints: Complaints
+    conduct: Conduct
 
     def refused(self, peer: Peer | None, reason: str) -> None: ...
     def hello(self) -> Hello: ...
@@ -92,13 +87,12 @@ class Link:
         self.introduced: dict[Peer, int] = {}
         "Records this link has carried, by version."
         self.closed = False
+        self.held = False
+        "Nothing is read from the other end for the moment."
         self.ending = False
         "One side said goodbye: nothing more is sent here, what still comes is heard."
         self.refusal = ""
         "What the other end did that ended the link, if it did."
-        now_us = monotonic_us()
-        self.patience = Bucket(STRIKES_PER_S, STRIKES_MAX, now_us)
-        self.checks = Bucket(CHECKS_PER_S, CHECKS_BURST, now_us)
         self.frames = 0
         self.frames_before = -1
         self.pieces: dict[int, Pieces] = {}
@@ -162,6 +156,8 @@ class Link:
                 raise PeerFault("its record is not that of its certificate")
         elif self.owner.trust.contexts() is not None:
             raise PeerFault("it has no certificate")
+        if hello.role == "node" and self.owner.trust.is_client(record.peer):
+            raise PeerFault(f"{record.name} says it is a node, and its grant is a client's")
         if record.peer == self.owner.me and "client" not in (hello.role, ours.role):
             self.close()  # we called ourselves: a seed may be our own address
             return
@@ -214,8 +210,12 @@ class Link:
         """Counts what the peer should not have sent; one that goes on sending such loses the link."""
         self.owner.refused(self.peer, reason)
         log.info("refused a message of %s: %s", self.name, detail)
-        if not self.patience.take(monotonic_us()):
+        if not self.owner.conduct.strikes.take((self.role, self.peer), monotonic_us()):
             self.refuse("too many refusals", detail)
+
+    def may_check(self) -> bool:
+        """Whether one more signature is looked at for this peer now."""
+        return self.owner.conduct.checks.take((self.role, self.peer), monotonic_us())
 
     def blame(self, who: Peer, reason: str, detail: str) -> None:
         """Refuses what is `who`'s fault; a peer that only passes it on may not know."""
@@ -236,6 +236,12 @@ class Link:
             self.lost(reason)
             self.channel.abort()
 
+    def hold(self, held: bool) -> None:
+        """Stops reading from the other end for a while, or goes on."""
+        if held != self.held:
+            self.held = held
+            self.channel.pause(held)
+
     def close(self) -> None:
         """Ends the link once everything written has left."""
         self.ending = True
@@ -248,8 +254,9 @@ class Link:
         return self.frames > 1
 
     def drips(self) -> bool:
-        """Asked now and then: whether one and the same frame has been coming in since the last time."""
-        stuck = self.reader.unfinished and self.frames == self.frames_before
+        """Asked now and then: whether one and the same frame, or piece, has been coming in since the last time."""
+        under_way = self.reader.unfinished or len(self.pieces) > 0
+        stuck = under_way and not self.held and self.frames == self.frames_before
         self.frames_before = self.frames
         return stuck
 

@@ -15,6 +15,8 @@ from gossamer.wire.frame import FRAME_BYTES_MAX, PART_BYTES, Copy
 
 SLOW_SWEEPS = 3
 "A peer that takes longer to read what waits for it holds up nobody any more; what finds no room is dropped."
+ACKS_MAX = 20_000
+"Acknowledgements that wait for one peer to read; what finds no room is dropped, and its publisher asks again."
 
 
 class Outgoing:
@@ -85,9 +87,13 @@ class Outgoing:
         same = len({each.publisher for each in events}) == 1  # mostly
         for publisher, its in ((events[0].publisher, events),) if same else groupby(events, publisher_of):
             line = self.lines.get(publisher)
-            if line is not None and line.link is not None:
-                line.acks.setdefault(how, []).extend(its)
-                self.touched(line)
+            if line is None or line.link is None:
+                continue
+            if sum(map(len, line.acks.values())) > ACKS_MAX:
+                self.metrics.messages_dropped += 1
+                continue
+            line.acks.setdefault(how, []).extend(its)
+            self.touched(line)
 
     def _acknowledgement(self, how: How, events: list[EventId]) -> list[bytes]:
         return [*map(self.codec.encode, acked(events, how))]

@@ -146,7 +146,6 @@ def _limits(station: Station, old: Config, new: Config) -> None:
     station.book.entries_max = limits.records_max
     station.requests.tune(limits.requests_per_s, limits.requests_burst)
     station.publishing.counting.event_bytes_max = limits.event_bytes_max
-    station.clients.clients_max = limits.clients_max
 
 
 def _timeouts(station: Station, old: Config, new: Config) -> None:

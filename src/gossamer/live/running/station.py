@@ -67,8 +67,6 @@ SETTLE_S = 0.5
 class Clients(Attached, Asked, Protocol):
     """Whoever serves clients."""
 
-    clients_max: int
-
 
 class Station:
     """Everything a running node consists of."""
@@ -249,7 +247,7 @@ class Station:
             self.requests,
             self.losing,
         )
-        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing, self.loop)
+        return Incoming(self.records, events, messages, self.revoking, self.spool, self.losing, self.loop, self.clients)
 
     # -- what a configuration asks for ----------------------------------------------------------------------------
 

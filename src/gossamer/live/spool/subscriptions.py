@@ -21,6 +21,8 @@ OWNED_MAX = 100
 "Those of one owner, but for the node itself."
 GONE_MAX = 2**62
 "Lost events of one that are counted: a publisher says itself how many it published, and the sum must fit its column."
+OWNED_LETTERS = 65_536
+"Letters of their filters: every one takes a hundred bytes or more of memory."
 
 Key: TypeAlias = tuple[str, str]
 "Owner and name."
@@ -85,7 +87,7 @@ class SubscriptionTable:
         has left a cursor of that name, there."""
         row = self.rows.get(wish.key)
         if row is None:
-            self._check_room(wish.owner, own)
+            self._check_room(wish, own)
             row = wish if (old := self._cursor(wish.name)) is None else wish._replace(progress=old)
         elif (row.topic, row.where) != (wish.topic, wish.where):
             raise Misuse(
@@ -96,8 +98,15 @@ class SubscriptionTable:
         self._note_streams(row.key, streams)
         return self.rows[wish.key]
 
-    def _check_room(self, owner: str, own: bool) -> None:
+    def _check_room(self, wish: SubscriptionRow, own: bool) -> None:
+        owner = wish.owner
         owned = sum(each == owner for each, _ in self.rows)
+        letters = sum(len(row.where) for row in self.rows.values() if row.owner == owner) + len(wish.where)
+        if letters > OWNED_LETTERS and not own:
+            raise Misuse(
+                f"the filters of {owner}'s durable subscriptions come to {letters} letters, and may come to "
+                f"{OWNED_LETTERS}: delete some, or filter by less"
+            )
         if len(self.rows) >= SUBSCRIPTIONS_MAX or (owned >= OWNED_MAX and not own):
             raise Misuse(
                 f"there are {len(self.rows)} durable subscriptions, {owned} of them of {owner}, and at most "

@@ -26,7 +26,9 @@ REFUSALS = (
     *("bad record", "bad event", "bad proof", "forged copy", "equivocation", "unknown peer", "unknown publisher"),
     *("publisher not granted", "not granted", "not its address", "not for clients", "not for nodes", "bad revocations"),
     *("outdated record", "outdated publisher", "unknown authority", "too many records", "too many requests"),
-    *("too many links", "too many clients", "too many filters", "too many refusals", "unread answers"),
+    *("too many links", "too many clients", "too many filters", "too many refusals", "too many readers"),
+    *("too many topics of a client", "too many requests of a client", "refused to a client"),
+    *("replies unread", "silent client"),
 )
 "Why something was refused: shown from the start, so that the first one is a step up from 0."
 ENDINGS = ("closed", "closing", "idle", "connection lost")
