@@ -283,7 +283,8 @@ def test_a_client_may_do_what_its_own_grant_says(safe_pair: tuple[Daemon, Daemon
     ran = gossamer("subscribe", ".soccer", *writer)
     assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it subscribe to .soccer\n")
     ran = gossamer("publish", ".tennis", "ace", *writer)
-    assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it publish on .tennis\n")
+    assert ran.code == 2
+    assert "does not let it publish on .tennis" in ran.stderr
 
 
 def test_without_keys_nobody_gets_in_and_with_keys_nobody_out(
