@@ -316,8 +316,7 @@ class HandOver:
     async def finished(
         self, patience_s: float, events: Sequence[EventId] | None = None, hopefully: bool = False
     ) -> HandedOver:
-        """Waits until enough members have these events, or everything; `hopefully`: only while somebody is there who
-        may take them."""
+        """Waits until enough members have these events, or all; `hopefully`: while somebody is there to take them."""
         left = None if events is None else [*events]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):
@@ -342,12 +341,8 @@ class HandOver:
 
     def _is_hopeless(self) -> bool:
         """Whether nobody is there to take what waits, and nobody is being looked for."""
-        later = (
-            self.driver.machine.waiting
-            or self.rules.is_underway()
-            or self.backlog.task is not None
-            or any(each in self._dropped or self.rules.is_unwanted(each) for each in self.unacked)
-        )
+        later = self.driver.machine.waiting or self.rules.is_underway() or self.backlog.task is not None
+        later = later or any(each in self._dropped or self.rules.is_unwanted(each) for each in self.unacked)
         return not later and not any(parcel.is_hopeful() for parcel in self.unacked.values())
 
     def close(self) -> None:
