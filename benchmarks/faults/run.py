@@ -82,7 +82,7 @@ def hit(stage: Stage, strike: Strike) -> None:
         case "kill":
             stage.kill(strike.who)
         case "cut" if stage.halves:
-            stage.halves.cut()
+            stage.halves.cut(reset=strike.value == "reset")
         case "heal" if stage.halves:
             stage.halves.heal()
             stage.returned_s = time.monotonic()
