@@ -16,7 +16,7 @@ from benchmarks.faults.plan import Plan, Strike
 from benchmarks.faults.stage import POLL_S, Failed, Stage
 
 START_S = 30.0
-PUBLISH_S = 40.0
+PUBLISH_S = 120.0
 REST_S = 0.5
 "Whoever gets something twice gets the second soon."
 LOOK_S = 0.1
