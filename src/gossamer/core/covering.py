@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from gossamer.core.errors import Misuse
 from gossamer.core.patterns import Pattern, Where
-from gossamer.core.topics import Hierarchy, Topic
+from gossamer.core.topics import ROOT, Hierarchy, Topic
 
 SEARCHED_MAX = 256
 "Among more filters than this none is compared any more."
@@ -74,7 +74,7 @@ class Covering:
         self._here: dict[Topic, dict[Pattern, None]] = {}
         "Those shown, by topic."
         self._below: dict[Topic, dict[Topic, None]] = {}
-        "Topics of these, by each topic above them."
+        "Topics of these, by each topic above them but the root: below that are all."
         self._pairs_left = 0
         "How many more pairs this change may compare."
 
@@ -148,7 +148,7 @@ class Covering:
         self.shown[pattern] = self.changed[pattern] = None
         here = self._here.setdefault(pattern.topic, {})
         if not here and self.hierarchy is not None:
-            for above in self.hierarchy.ancestors(pattern.topic):
+            for above in self.hierarchy.ancestors(pattern.topic)[:-1]:
                 self._below.setdefault(above, {})[pattern.topic] = None
         here[pattern] = None
 
@@ -158,7 +158,7 @@ class Covering:
         self.changed[pattern] = None
         if not self._here[topic]:
             del self._here[topic]
-            for above in () if self.hierarchy is None else self.hierarchy.ancestors(topic):
+            for above in () if self.hierarchy is None else self.hierarchy.ancestors(topic)[:-1]:
                 del self._below[above][topic]
                 if not self._below[above]:
                     del self._below[above]
@@ -179,13 +179,16 @@ class Covering:
     def _all_under(self, pattern: Pattern) -> list[Pattern]:
         if self.hierarchy is None or (pattern.where and self._pairs_left < 0):
             return []
-        below = (pattern.topic, *self._below.get(pattern.topic, ()))
+        below = (pattern.topic, *self._topics_below(pattern.topic))
         if not pattern.where:
             return [each for topic in below for each in self.of_topic(topic)]
         if len(below) > SEARCHED_MAX or not self._may_compare(sum(len(self.of_topic(topic)) for topic in below)):
             return []
         found = (each for topic in below for each in self.of_topic(topic))
         return [each for each in found if each.where and self.covers(pattern.where, each.where)]
+
+    def _topics_below(self, topic: Topic) -> Collection[Topic]:
+        return [each for each in self._here if each != ROOT] if topic == ROOT else self._below.get(topic, ())
 
     def _may_compare(self, pairs: int) -> bool:
         """Where it would be too many, no more are compared until the next change."""

@@ -53,7 +53,8 @@ class Door:
             kind: Kind = "relay" if relays else "parasite"
             self.out.note(kind, event=event_id, peer=via, topic=event.topic)
             if not relays:
-                node.tell(lambda layer: layer.unasked(via, event.topic))
+                for layer in node.layers:
+                    layer.unasked(via, event.topic)
                 return None
             self.out.effects.append(Relayed(event, carried.hops))
         self.seen.add(event_id)

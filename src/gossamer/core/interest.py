@@ -2,6 +2,7 @@
 else; whoever needs more than the answers is told the difference that a subscription made."""
 
 from collections.abc import Sequence
+from itertools import filterfalse
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -113,8 +114,8 @@ class Interest:
             went,
             joined=() if inside else moved,
             left=moved if inside else (),
-            followed=tuple([each for each in sides if each in shown]),
-            unfollowed=tuple([each for each in sides if each not in shown]),
+            followed=tuple(filter(shown.__contains__, sides)),
+            unfollowed=tuple(filterfalse(shown.__contains__, sides)),
         )
 
     # -- questions ----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 so the two cannot disagree about what is being run.
 """
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -68,7 +69,12 @@ class Setting(Struct, frozen=True, dict=True):
         return sum(community.size for community in self.communities)
 
     def community_of(self, peer: int) -> Community:
-        return next(each for each in self.communities if each.start <= peer < each.start + each.size)
+        return self.communities[bisect_right(self.starts, peer) - 1]
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The first process of each community, in order: where a process stands among them says which is its own."""
+        return [community.start for community in self.communities]
 
     def hierarchy(self) -> Hierarchy:
         """The same for all who ask: what one process found out about topics need not be found out by every other."""

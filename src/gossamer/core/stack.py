@@ -5,6 +5,7 @@ of a node and gives each its role with `use`: all the wiring there is stands the
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
@@ -54,7 +55,6 @@ class Stack:
         self.door = Door(self, seen)
         self.publications = Publications(self)
         self.owners: dict[Peer, int] = {}
-        self._reasons: dict[int, int] = {}
 
     # -- composition --------------------------------------------------------------------------------------------
 
@@ -84,7 +84,8 @@ class Stack:
         self.spread, self.outside, self.recover = spread, outside, recover
 
     def tell(self, say: Callable[[Layer], None]) -> None:
-        """Every layer hears of it, in the order in which they are used: an overlay says so when its links change."""
+        """Every layer hears of it, in the order in which they are used: an overlay says so when its links change. Where
+        each step passes (here, in the door) this is a plain loop: a closure costs also when it is not made."""
         for layer in self.layers:
             say(layer)
 
@@ -127,10 +128,7 @@ class Stack:
 
     def key(self, why: int, word: int) -> int:
         """This node's draws for one reason and one event (or any other word)."""
-        reason = self._reasons.get(why)
-        if reason is None:
-            reason = self._reasons[why] = fold(self.seed, why)
-        return fold(fold(reason, word), self.me)  # type: ignore[no-any-return]
+        return fold(fold(reason(self.seed, why), word), self.me)  # type: ignore[no-any-return]
 
     def accept(self, carried: Carried, via: Peer) -> Carried | None:
         """The one door for events, spread or recovered. What is new of them and should be carried on."""
@@ -188,7 +186,8 @@ class Stack:
                     self.out.note("reject", topic=topic, detail="too many topics")
                     return
                 pattern = Pattern(topic, where)
-                self.tell(lambda layer: layer.reads(pattern, since_us or self.now_us))
+                for layer in self.layers:
+                    layer.reads(pattern, since_us or self.now_us)
                 self._change(self.interest.subscribe(pattern))
                 self.out.note("subscribe", topic=topic, detail=where or None)
             case machine.Unsubscribe(topic, where):
@@ -201,31 +200,40 @@ class Stack:
             case machine.Started(contacts, memory):
                 for event_id in memory:
                     self.door.seen.add(event_id)
-                self.tell(lambda layer: layer.started(contacts))
+                for layer in self.layers:
+                    layer.started(contacts)
                 self.out.note("start")
                 if self.spread.relays:
                     self.out.note("relay")  # said beforehand: what it carries for others then surprises nobody
             case machine.Contacted(contacts):
-                self.tell(lambda layer: layer.started(contacts))
+                for layer in self.layers:
+                    layer.started(contacts)
             case machine.Tune(topic, params):
-                self.tell(lambda layer: layer.tuned(topic, params))
+                for layer in self.layers:
+                    layer.tuned(topic, params)
             case machine.Introduced(peer, owner):
                 remember_owner(self.owners, peer, owner)
-                self.tell(lambda layer: layer.introduced(peer))
+                for layer in self.layers:
+                    layer.introduced(peer)
             case machine.Fetched(peer, events):
-                self.tell(lambda layer: layer.fetched(peer, events))
+                for layer in self.layers:
+                    layer.fetched(peer, events)
             case machine.Unkept(unkept):
                 self.door.forget(unkept)
             case machine.Pruned(runs):
                 self.publications.pruned(runs)
-                self.tell(lambda layer: layer.pruned(runs))
+                for layer in self.layers:
+                    layer.pruned(runs)
             case machine.FromLog():
-                self.tell(lambda layer: layer.from_log(given))
+                for layer in self.layers:
+                    layer.from_log(given)
             case machine.PeerDown(peer):
-                self.tell(lambda layer: layer.peer_down(peer))
+                for layer in self.layers:
+                    layer.peer_down(peer)
             case machine.Leave():
                 self.publications.drop_all()
-                self.tell(lambda layer: layer.leaving())
+                for layer in self.layers:
+                    layer.leaving()
                 self.out.note("stop")
 
     # -- interest -----------------------------------------------------------------------------------------------
@@ -243,10 +251,13 @@ class Stack:
             return
         self.era += 1
         for topic in change.joined:
-            self.tell(lambda layer, topic=topic: layer.joined(topic))  # type: ignore[misc]
+            for layer in self.layers:
+                layer.joined(topic)
         for topic in change.left:
-            self.tell(lambda layer, topic=topic: layer.left(topic))  # type: ignore[misc]
-        self.tell(lambda layer: layer.interest_changed(change))
+            for layer in self.layers:
+                layer.left(topic)
+        for layer in self.layers:
+            layer.interest_changed(change)
 
     def refusal(self, topics: Sequence[Topic], gone: Sequence[Topic] = ()) -> str | None:
         """Why this node cannot take part in these topics too, once its user reads those no more; None: it can."""
@@ -258,6 +269,12 @@ class Stack:
             if why is not None:
                 return why
         return None
+
+
+@lru_cache(maxsize=1024)
+def reason(seed: int, why: int) -> int:
+    """The key of all draws for one reason: all nodes of a simulation have it in common."""
+    return fold(seed, why)  # type: ignore[no-any-return]
 
 
 def parts_of(layer: Layer) -> list[Layer]:

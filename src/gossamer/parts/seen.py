@@ -1,8 +1,11 @@
 """Event ids already met, within a bound."""
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from gossamer.core.ids import EventId
+
+NOTHING_OLD: Set[EventId] = frozenset()
+"One for all: most nodes of a simulation never fill a generation."
 
 
 class Seen:
@@ -11,7 +14,7 @@ class Seen:
     def __init__(self, limit: int = 100_000) -> None:
         self.limit = limit
         self.young: set[EventId] = set()
-        self.old: set[EventId] = set()
+        self.old: Set[EventId] = NOTHING_OLD
 
     def __contains__(self, event_id: EventId) -> bool:
         return event_id in self.young or event_id in self.old

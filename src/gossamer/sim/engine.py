@@ -38,7 +38,7 @@ class Layout:
     def __init__(self, setting: Setting, climbs: bool) -> None:
         self.setting = setting
         self.climbs = climbs
-        self.starts = [community.start for community in setting.communities]
+        self.starts = setting.starts
 
     def community(self, peer: Peer) -> int:
         return bisect_right(self.starts, peer) - 1
@@ -110,9 +110,10 @@ def spread(
     for row, community in zip(counting.rows, setting.communities, strict=True):
         alive = [peer for peer in community.members if peer not in dead]
         row[LIVE] = len(alive)
+        subscribe = Subscribe(community.topic)
         for peer in alive:
             world.start(peer)
-            world.give(peer, Subscribe(community.topic))
+            world.give(peer, subscribe)
     home = setting.communities[publication.home]
     publisher = next((peer for peer in home.members if peer not in dead), None)
     if publisher is not None:

@@ -14,7 +14,7 @@ so does CatchUp, which has no role: it compares logs with those.
 
 from collections.abc import Callable
 
-from gossamer.core.draws import LINKS, distinct, fold
+from gossamer.core.draws import LINKS, distinct
 from gossamer.core.ids import Peer
 from gossamer.core.patterns import Pattern
 from gossamer.core.setting import Setting
@@ -77,8 +77,8 @@ def static_node(setting: Setting, me: Peer, seed: int) -> Stack:
     tables = []
     for ordinal, above in enumerate(home.supers):
         there = setting.communities[above]
-        key, first = fold(fold(fold(seed, LINKS), ordinal), me), there.start
-        tables.append([first + i for i in distinct(key, there.size, home.params.links)])
+        drawn = distinct(node.key(LINKS, ordinal), there.size, home.params.links)
+        tables.append([there.start + i for i in drawn])
     members, links = Static(node, {home.topic: home.members}), FixedLinks(tables)
     spread = Camcast(node, members, links, Settings(home.params))
     node.use(spread, members=members, contacts=None, links=links, spread=spread, outside=None, recover=None)
