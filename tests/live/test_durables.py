@@ -169,7 +169,7 @@ def event(ordinal: int, publisher: int = 1) -> Delivery:
 
 
 def test_a_bookmark_is_the_same_in_words() -> None:
-    mark = Bookmark(5, (StreamRead(2**63 - 1, 7, ".a.ü", ((1, 9), (11, 11))),))
+    mark = Bookmark(".a", "", 5, (StreamRead(2**63 - 1, 7, ".a.ü", ((1, 9), (11, 11))),))
     assert bookmark_of(mark.text()) == bookmark_of(mark) == mark
     assert str(mark) == mark.text()
 
@@ -186,4 +186,4 @@ def test_coverage_never_says_more_than_was_read_however_little_it_remembers(monk
     coverage.changes()
     coverage.add(event(1, publisher=3))
     assert [(each.publisher, each.ranges) for each in coverage.changes()] == [(3, ((1, 1),)), (1, ())]
-    assert [each.publisher for each in coverage.bookmark(0).streams] == [2, 3]
+    assert [each.publisher for each in coverage.read()] == [2, 3]

@@ -27,6 +27,7 @@ def row(issued: Issued, worth: str) -> dict[str, Any]:
         "not_after_s": issued.not_after_s,
         "owner": issued.owner,
         "address": issued.address,
+        "client": issued.client,
     }
 
 
@@ -38,7 +39,8 @@ def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
     may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
     lives = f" and lives at {issued.address}" if issued.address else ""
     until = f"until {day(issued.not_after_s)}"
-    say(f"{issued.node} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
+    who = f"{issued.node}, a client," if issued.client else issued.node
+    say(f"{who} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
     if not (there / KEY).exists():
         say(f"{KEY} is not there: put the other files beside it, wherever it is now.")
 
@@ -51,7 +53,7 @@ def show_facts(told: dict[str, Any]) -> None:
 
 def show_table(rows: Sequence[dict[str, Any]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    places = ["address"] if any(each["address"] for each in rows) else []
+    places = [name for name in ("address", "client") if any(each[name] for each in rows)]
     for name in ("node", "state", "key", "publish", "subscribe", "until", "owner", *places):
         table.add_column(name, no_wrap=name in ("node", "state", "key", "until", "address"))
     for each in rows:
@@ -64,7 +66,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             words(each["subscribe"]),
             until,
             each["owner"],
-            *(each[name] for name in places),
+            *(words(each[name]) for name in places),
         )
         table.add_row(*map(escape, cells))
     SafeConsole().print(table)
