@@ -66,7 +66,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             words(each["subscribe"]),
             until,
             each["owner"],
-            *(words(each[name]) for name in places),
+            *(words(each[name] or "") for name in places),
         )
         table.add_row(*map(escape, cells))
     SafeConsole().print(table)
