@@ -53,7 +53,7 @@ def show_facts(told: dict[str, Any]) -> None:
 
 def show_table(rows: Sequence[dict[str, Any]]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
-    places = [name for name in ("address", "client") if any(each[name] for each in rows)]
+    places = ["address"] if any(each["address"] for each in rows) else []
     for name in ("node", "state", "key", "publish", "subscribe", "until", "owner", *places):
         table.add_column(name, no_wrap=name in ("node", "state", "key", "until", "address"))
     for each in rows:
@@ -66,7 +66,7 @@ def show_table(rows: Sequence[dict[str, Any]]) -> None:
             words(each["subscribe"]),
             until,
             each["owner"],
-            *(words(each[name] or "") for name in places),
+            *(each[name] for name in places),
         )
         table.add_row(*map(escape, cells))
     SafeConsole().print(table)
