@@ -15,7 +15,7 @@ from benchmarks.faults.run import Result, run
 PATIENCE_S = 15.0
 
 
-@click.command(epilog="Example: python -m benchmarks.faults --runs 19 --seed 1 --out out/faults")
+@click.command(epilog="Example: python -m benchmarks.faults --runs 20 --seed 1 --out out/faults")
 @click.option("--runs", type=click.IntRange(1), default=len(SCENARIOS), show_default=True, help="How many in all.")
 @click.option("--seed", type=int, default=1, show_default=True, help="Of the first run; the next has the next.")
 @click.option(

@@ -15,10 +15,12 @@ NUMBERS = itertools.count()
 
 def lacking(needs: str) -> str:
     """Why this machine cannot do it, in a sentence; empty: it can."""
-    if needs == "root" and os.geteuid() != 0:
+    if needs in ("root", "nft") and os.geteuid() != 0:
         return "it mounts a disk or makes network namespaces, which only root may"
-    if needs == "root" and not shutil.which("ip"):
+    if needs in ("root", "nft") and not shutil.which("ip"):
         return "there is no command `ip` to make network namespaces with"
+    if needs == "nft" and not shutil.which("nft"):
+        return "there is no command `nft` to reset connections with (on Debian: apt-get install nftables)"
     if needs == "faketime" and not faketime():
         return "libfaketime is not installed (on Debian: apt-get install faketime), and no clock is set without it"
     return ""
@@ -76,11 +78,12 @@ class SmallDisk:
 
 
 class Halves:
-    """Two networks joined by a bridge in a third. Cut, packets vanish without a word."""
+    """Two networks joined by a bridge in a third. Cut, packets vanish without a word, or are answered with a reset."""
 
     def __init__(self) -> None:
         base = f"gsm{os.getpid()}x{next(NUMBERS)}"
         self.hub, self.sides = f"{base}h", (f"{base}a", f"{base}b")
+        self.resets = False
         for name in (self.hub, *self.sides):
             call("ip", "netns", "add", name)
         call("ip", "-n", self.hub, "link", "add", "bridge", "type", "bridge")
@@ -99,11 +102,23 @@ class Halves:
     def prefix(self, number: int) -> Sequence[str]:
         return ("ip", "netns", "exec", self.sides[number])
 
-    def cut(self) -> None:
-        call("ip", "-n", self.hub, "link", "set", "p1", "nomaster")
+    def cut(self, reset: bool = False) -> None:
+        self.resets = reset
+        if not reset:
+            call("ip", "-n", self.hub, "link", "set", "p1", "nomaster")
+            return
+        for number, side in enumerate(self.sides):
+            rule = f"ip saddr {self.host(1 - number)} meta l4proto tcp reject with tcp reset"
+            made = ("add table inet cut", "add chain inet cut in { type filter hook input priority 0; }")
+            for command in (*made, f"add rule inet cut in {rule}"):
+                call("ip", "netns", "exec", side, "nft", command)
 
     def heal(self) -> None:
-        call("ip", "-n", self.hub, "link", "set", "p1", "master", "bridge")
+        if not self.resets:
+            call("ip", "-n", self.hub, "link", "set", "p1", "master", "bridge")
+            return
+        for side in self.sides:
+            call("ip", "netns", "exec", side, "nft", "delete table inet cut")
 
     def close(self) -> None:
         for name in (*self.sides, self.hub):

@@ -35,7 +35,7 @@ class Plan(Struct, kw_only=True):
     torn: frozenset[str] = frozenset()
     "Processes whose disk forgot something: they may be given again what they acknowledged."
     needs: str = ""
-    "What the machine must allow: `root`, `faketime`."
+    "What the machine must allow: `root`, `nft`, `faketime`."
     small: str = ""
     "Whose spool lies on a disk of its own, which is small."
     apart: tuple[tuple[str, ...], ...] = ()
@@ -218,6 +218,16 @@ def partition(rng: Rng) -> Plan:
     return Plan(parts=parts, strikes=strikes, apart=sides, needs="root")
 
 
+def reset_cut(rng: Rng) -> Plan:
+    """The same, where every packet across is answered with a reset: links end at once, and calls are refused."""
+    return by_reset(partition(rng))
+
+
+def by_reset(made: Plan) -> Plan:
+    strikes = [replace(each, value="reset") if each.what == "cut" else each for each in made.strikes]
+    return replace(made, strikes=strikes, needs="nft")
+
+
 def churn(rng: Rng) -> Plan:
     """Every two seconds somebody is killed, for two minutes, and is back some moments later. Publishers too."""
     names = [P, A, B, C, "abel", "ada", "bela", "bob"]
@@ -235,6 +245,10 @@ def long_cut(rng: Rng) -> Plan:
     return replace(made, parts=parts, strikes=[Strike(0.5, "cut"), Strike(60.5, "heal")])
 
 
+def long_reset(rng: Rng) -> Plan:
+    return by_reset(long_cut(rng))
+
+
 def named(*makers: Callable[[Rng], Plan]) -> dict[str, Callable[[Rng], Plan]]:
     return {make.__name__.replace("_", "-"): make for make in makers}
 
@@ -242,9 +256,9 @@ def named(*makers: Callable[[Rng], Plan]) -> dict[str, Callable[[Rng], Plan]]:
 SCENARIOS = named(
     *(kill_publisher, kill_member, kill_reader, kill_any, power_cut, handed_then_cut, pause, away, away_above),
     *(filtered, share, full_member, full_publisher, half_written, torn, descriptors, clock_at_start, clock_jump),
-    partition,
+    *(partition, reset_cut),
 )
-LONG = named(churn, long_cut)
+LONG = named(churn, long_cut, long_reset)
 "They take minutes, so they are run when they are asked for by name."
 
 

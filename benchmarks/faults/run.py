@@ -16,7 +16,7 @@ from benchmarks.faults.plan import Plan, Strike
 from benchmarks.faults.stage import POLL_S, Failed, Stage
 
 START_S = 30.0
-PUBLISH_S = 40.0
+PUBLISH_S = 120.0
 REST_S = 0.5
 "Whoever gets something twice gets the second soon."
 LOOK_S = 0.1
@@ -82,7 +82,7 @@ def hit(stage: Stage, strike: Strike) -> None:
         case "kill":
             stage.kill(strike.who)
         case "cut" if stage.halves:
-            stage.halves.cut()
+            stage.halves.cut(reset=strike.value == "reset")
         case "heal" if stage.halves:
             stage.halves.heal()
             stage.returned_s = time.monotonic()

@@ -180,7 +180,6 @@ TEN = [
 
 
 @pytest.mark.slow
-@pytest.mark.xfail(strict=True, reason="SIGKILL of any process at any point loses, skips and silently doubles nothing")
 def test_ten_seeded_runs_of_real_processes_break_no_promise(tmp_path: Path) -> None:
     results = [run(scenario, seed, tmp_path / f"{scenario}-{seed}", patience_s=30.0) for scenario, seed in TEN]
     assert all(each.fine for each in results), report.text(results)

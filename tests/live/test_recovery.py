@@ -29,6 +29,10 @@ async def everything(inbox: Inbox, count: int) -> tuple[list[int], list[Gap]]:
     return numbers, gaps
 
 
+LOGLESS: dict[str, Any] = {"spool": {"durability": "off"}}
+"Who keeps a log catches up by and by, whether or not anything is recovered."
+
+
 class Pair:
     """One publisher and one reader that misses a third of what it is told: nothing comes by another way."""
 
@@ -97,13 +101,13 @@ def test_what_left_the_cache_comes_from_the_spool() -> None:
 
 
 def test_without_a_spool_the_cache_is_all_there_is() -> None:
-    pair = Pair(recovery={"method": "combined"}, spool={"durability": "off"})
+    pair = Pair(recovery={"method": "combined"}, **LOGLESS)
     numbers, _ = asyncio.run(pair.run(EVENTS))
     assert sorted(numbers) == [*range(EVENTS)]
 
 
 def test_a_network_without_recovery_counts_nothing_and_looks_for_nothing() -> None:
-    pair = Pair(recovery={"method": "none"})
+    pair = Pair(recovery={"method": "none"}, **LOGLESS)
     numbers, gaps = asyncio.run(pair.run(EVENTS))
     assert 0 < len(numbers) < EVENTS
     assert gaps == []
@@ -111,7 +115,7 @@ def test_a_network_without_recovery_counts_nothing_and_looks_for_nothing() -> No
 
 
 def test_a_reader_may_do_without() -> None:
-    pair = Pair(recover=False)
+    pair = Pair(recover=False, **LOGLESS)
     numbers, _ = asyncio.run(pair.run(EVENTS))
     assert 0 < len(numbers) < EVENTS
     assert pair.reader.metrics.recovered == 0

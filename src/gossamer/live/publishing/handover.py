@@ -284,11 +284,11 @@ class HandOver:
                 self._finish(parcel)
                 continue
             parcel.unwanted += self._is_unwanted(event_id)
+            parcel.tries += 1
             if parcel.unwanted > UNWANTED_TRIES:
                 self._finish(parcel)
-                continue
-            parcel.tries += 1
-            self._offer_again(parcel, now_s)
+            else:
+                self._offer_again(parcel, now_s)
         self._changed.set()
 
     def _offer_again(self, parcel: Parcel, now_s: float) -> None:
@@ -299,11 +299,15 @@ class HandOver:
         self.driver.feed(Publish(parcel.events[0], parcel.join, tuple(parcel.events[1:])))
 
     def _settled(self, topic: Topic) -> None:
-        """By now this node knows who its fellow members are: what all it knew at first have goes to the others too."""
-        young = {id(each): each for each in self.unacked.values() if each.events[0].topic == topic and each.answers}
-        for parcel in () if self.driver.closed else young.values():
-            if self._is_enough(parcel):
+        """By now this node knows its fellow members: the newest of what all it knew at first have is offered once more,
+        and the others if that went to somebody who was not asked for them."""
+        parcels = [*{id(each): each for each in self.unacked.values() if each.events[0].topic == topic}.values()]
+        young = [each for each in parcels if each.answers and self._is_enough(each) and not self.driver.closed]
+        for parcel in reversed(young):
+            if parcel is young[-1] or not {*young[-1].told} <= {*parcel.asked}:
                 self._offer_again(parcel, self.loop.time())
+            else:
+                self._finish(parcel)
 
     def changed(self) -> None:
         """Whoever waits for something to be handed over looks again."""
@@ -312,8 +316,7 @@ class HandOver:
     async def finished(
         self, patience_s: float, events: Sequence[EventId] | None = None, hopefully: bool = False
     ) -> HandedOver:
-        """Waits until enough members have these events, or everything; `hopefully`: only while somebody is there who
-        may take them."""
+        """Waits until enough members have these events, or all; `hopefully`: while somebody is there to take them."""
         left = None if events is None else [*events]
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(patience_s):

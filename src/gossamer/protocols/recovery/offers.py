@@ -1,7 +1,7 @@
 """Push digests besides pulling: now and then, while there is news. A community that never got an event cannot miss it,
 so somebody has to tell it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec import Struct
 
@@ -48,7 +48,9 @@ class Offers:
         self.offered: dict[int, Pattern] = {}
         "and those of them that are told of."
         self.news: dict[int, None] = {}
-        "Those of which the newest event was not told often enough, told longest ago first."
+        "Those of which the newest event was not told often enough;"
+        self.turns: list[int] = []
+        "and those of them whose turn has not come yet in this round, some perhaps without news by now."
         self.told: dict[int, tuple[EventId, int]] = {}
         "The newest event told of, and how many times, by pattern."
         self.calm = True
@@ -77,9 +79,13 @@ class Offers:
             every_us = {topic: self.params(topic).push_every_us for topic in topics}
             self.offered = {each.signature: each for each in known if every_us[each.topic]}
             self.pulse.pace(min(filter(None, every_us.values()), default=0))
-            held = self.holding.patterns()
-            self.news.update(dict.fromkeys(each for each in held if each in self.offered and each not in before))
-        self.news.update(dict.fromkeys(self.holding.news()))
+            self.add(each for each in self.holding.patterns() if each in self.offered and each not in before)
+        self.add(self.holding.news())
+
+    def add(self, signatures: Iterable[int]) -> None:
+        fresh = [each for each in signatures if each not in self.news]
+        self.news.update(dict.fromkeys(fresh))
+        self.turns += fresh
 
     def heard_news(self) -> None:
         """Something new is held, or was wanted."""
@@ -106,14 +112,16 @@ class Offers:
         self.pulse.wait()
 
     def choose(self, key: int) -> Pattern | None:
-        """Those with news by turns: who draws them may pass over for long what nobody else has. Without news, one that
-        is drawn of those with anything."""
+        """One that is drawn: of those with news, if there are any, each once in a round. Who draws the same again may
+        pass over for long what nobody else has; who takes them as they stand tells one neighbour everything first."""
         while self.news:
-            signature = next(iter(self.news))
-            del self.news[signature]
+            self.turns = self.turns or [*self.news]
+            drawn = rules.choice(fold(key, len(self.turns)), len(self.turns))
+            signature, self.turns[drawn] = self.turns[drawn], self.turns[-1]
+            self.turns.pop()
             if self.is_news(signature):
-                self.news[signature] = None  # its next turn comes after all others'
                 return self.offered[signature]
+            self.news.pop(signature, None)
         held = self.holding.patterns()
         for drawn in range(DRAWN if held else 0):
             signature = held[rules.choice(fold(key, drawn), len(held))]
