@@ -127,3 +127,7 @@ def test_options_are_checked_as_click_does(arguments: list[str]) -> None:
     refused = gossamer(*arguments)
     assert refused.exit_code == 2
     assert refused.stderr.splitlines()[-1].startswith("Error: ")
+
+
+def test_an_empty_name_is_refused_for_what_is_not_durable_would_be_lost() -> None:
+    assert_refused("--name is empty: name the subscription, or leave --name out", "subscribe", ".a", "--name", "")

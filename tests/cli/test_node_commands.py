@@ -138,7 +138,8 @@ def test_two_identities_with_one_name_never_meet(safe_pair: tuple[Daemon, Daemon
         mine = json.loads(gossamer("subscriptions", "--json", *keys).stdout)
         assert [(each["owner"], each["name"], each["behind"]) for each in mine] == [(who, "billing", 0)]
     refused = gossamer("subscriptions", "delete", "billing", "--owner", "one", *at, net / "nodes" / "three")
-    assert (refused.code, refused.stderr) == (2, "gossamer: there is no subscription 'billing' of three\n")
+    assert refused.code == 2
+    assert "there is no subscription 'billing' of one that three could see: `gossamer subscr" in refused.stderr
     all_of_them = gossamer("subscriptions", "--json", *at, net / "nodes" / "two")
     assert [each["owner"] for each in json.loads(all_of_them.stdout)] == ["one", "three"]
 
@@ -281,10 +282,11 @@ def test_a_guest_that_may_only_publish_hands_its_events_over(safe_pair: tuple[Da
 def test_a_client_may_do_what_its_own_grant_says(safe_pair: tuple[Daemon, Daemon], net: Path) -> None:
     writer = ("--node", safe_pair[0].address, "--keys", net / "nodes" / "writer")
     ran = gossamer("subscribe", ".soccer", *writer)
-    assert (ran.code, ran.stderr) == (2, "gossamer: the grant of writer does not let it subscribe to .soccer\n")
+    assert ran.code == 2
+    assert "the grant of writer does not let it subscribe to .soccer: `gossamer keys grant NETWORK" in ran.stderr
     ran = gossamer("publish", ".tennis", "ace", *writer)
     assert ran.code == 2
-    assert "does not let it publish on .tennis" in ran.stderr
+    assert "does not let it publish on .tennis: nothing was handed to it" in ran.stderr
 
 
 def test_without_keys_nobody_gets_in_and_with_keys_nobody_out(
@@ -293,9 +295,7 @@ def test_without_keys_nobody_gets_in_and_with_keys_nobody_out(
     ran = gossamer("publish", ".soccer", "goal", "--node", safe_pair[0].address)
     assert (ran.code, ran.stderr.count("\n")) == (1, 1)
     assert "did not take us as its client" in ran.stderr
-    assert "(if its network has keys, attach with yours)" in ran.stderr
+    assert ": if its network has keys, attach with yours" in ran.stderr
     ran = gossamer("publish", ".soccer", "goal", "--node", pair[0].address, "--keys", net / "nodes" / "one")
-    assert (ran.code, ran.stderr) == (
-        1,
-        f"gossamer: the node at {pair[0].address} has no keys, or does not take ours\n",
-    )
+    assert ran.code == 1
+    assert f"the node at {pair[0].address} has no keys, or does not take ours: attach with those" in ran.stderr

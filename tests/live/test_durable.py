@@ -100,13 +100,10 @@ def test_after_a_crash_whatever_was_handed_out_is_marked_and_what_was_acknowledg
                 await numbered(node, 5)
                 items = await take(inbox, 4)
                 await inbox.ack(items[0], items[2])
-                copy(tmp_path / "a", tmp_path / "b")
-            crashed = await network.node("b", spool=SpoolConfig(folder=tmp_path / "b"))
-            crashed.station.readers.durables.owner = "a"
-            inbox = crashed.subscribe_for(
-                "a", ".a", where="", name="billing", from_start=False, ordered=False, recover=True, bookmark=None
-            )
-            async with inbox:
+                copy(tmp_path / "a", tmp_path / "crashed")
+        async with Network() as network:
+            crashed = await network.node("a", spool=SpoolConfig(folder=tmp_path / "crashed"))
+            async with crashed.subscribe(".a", name="billing") as inbox:
                 again = await take(inbox, 3)
                 assert payloads(again) == [1, 3, 4]
                 assert [item.redelivered for item in again[:2]] == [True, True]

@@ -161,6 +161,28 @@ def test_a_client_opens_at_another_node_what_its_bookmark_covers_no_more() -> No
     asyncio.run(scenario())
 
 
+def test_a_client_is_told_why_it_cannot_acknowledge_any_more() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await network.node("one", subscribe=(".a",))
+            async with client_of(network, node) as client:
+                async with client.subscribe(".a", name="deleted") as reader:
+                    await numbered(node, 1)
+                    items = await take(reader, 1)
+                    await client.delete_subscription("deleted")
+                    await until(lambda: reader.problem is not None)
+                    with pytest.raises(Misuse, match="was deleted: open it anew"):
+                        await reader.ack(*items)
+                async with client.subscribe(".a", name="left", from_start=True) as reader:
+                    items = await take(reader, 1)
+                with pytest.raises(Misuse, match="acknowledge inside `async with`"):
+                    await reader.ack(*items)
+            with pytest.raises(Misuse, match="attached inside `async with"):
+                client_of(network, node).publish(".a")
+
+    asyncio.run(scenario())
+
+
 # -- bookmarks ---------------------------------------------------------------------------------------------------
 
 
@@ -169,7 +191,7 @@ def event(ordinal: int, publisher: int = 1) -> Delivery:
 
 
 def test_a_bookmark_is_the_same_in_words() -> None:
-    mark = Bookmark(5, (StreamRead(2**63 - 1, 7, ".a.ü", ((1, 9), (11, 11))),))
+    mark = Bookmark(".a", "", 5, (StreamRead(2**63 - 1, 7, ".a.ü", ((1, 9), (11, 11))),))
     assert bookmark_of(mark.text()) == bookmark_of(mark) == mark
     assert str(mark) == mark.text()
 
@@ -186,4 +208,4 @@ def test_coverage_never_says_more_than_was_read_however_little_it_remembers(monk
     coverage.changes()
     coverage.add(event(1, publisher=3))
     assert [(each.publisher, each.ranges) for each in coverage.changes()] == [(3, ((1, 1),)), (1, ())]
-    assert [each.publisher for each in coverage.bookmark(0).streams] == [2, 3]
+    assert [each.publisher for each in coverage.read()] == [2, 3]

@@ -125,7 +125,7 @@ def test_a_client_hands_nothing_to_another_client_or_to_a_node_that_may_not_have
                 async with gossamer.Client(address, keys=keys / "anna", network="cup"):
                     pass
         made.grant("narrow", [".chat"], [".chat"])
-        async with node(keys, tmp_path, "narrow", [".chat"]) as narrow, client(keys, "anna", narrow) as anna:
+        async with node(keys, tmp_path / "narrow", "narrow", [".chat"]) as narrow, client(keys, "anna", narrow) as anna:
             with pytest.raises(Misuse, match=r"the grant of narrow.* does not let it publish on .orders: nothing was"):
                 await anna.publish(TOPIC, "0")
             with pytest.raises(Misuse, match=r"does not let it subscribe to .orders: nothing was"):

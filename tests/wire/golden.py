@@ -59,8 +59,8 @@ SIGNED = (
     + b"\xc4\x10" + b"h" * 16
 )  # fmt: skip
 
-MARK = Bookmark(9, (StreamRead(1, 2, ".a", ((3, 4),)),))
-PACKED_MARK = b"\x92\x09\x91\x94\x01\x02\xa2.a\x91\x92\x03\x04"
+MARK = Bookmark(".a", "p > 1", 9, (StreamRead(1, 2, ".a", ((3, 4),)),))
+PACKED_MARK = b"\x94\xa2.a\xa5p > 1\x09\x91\x94\x01\x02\xa2.a\x91\x92\x03\x04"
 
 COPY = Copy(EventId(1, 2, 3), b"l" * 16, 6, "camcast.carry", (7,))
 PACKED_COPY = b"\x95" + b"\x93\x01\x02\x03" + b"\xc4\x10" + b"l" * 16 + b"\x06" + b"\xadcamcast.carry" + b"\x91\x07"
@@ -204,10 +204,10 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\x85\xa4type\xacclient.items\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x02\xc3\x03\xa2.a\x04\xa7problem\xa2no"
         b"\xa4kind\xa4down",
     ),
-    (Taken(1, 2), b"\x83\xa4type\xacclient.taken\xa6number\x01\xa5items\x02"),
-    (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),
     (Ping(), b"\x81\xa4type\xabclient.ping"),
     (Pong(), b"\x81\xa4type\xabclient.pong"),
+    (Taken(1, 2), b"\x83\xa4type\xacclient.taken\xa6number\x01\xa5items\x02"),
+    (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),
     (Handled(1, 2, (3,)), b"\x84\xa4type\xaeclient.handled\xa6number\x01\xa6reader\x02\xa6places\x91\x03"),
     (Mark(1, 2), b"\x83\xa4type\xabclient.mark\xa6number\x01\xa6reader\x02"),
     (ListThem(1), b"\x82\xa4type\xabclient.list\xa6number\x01"),

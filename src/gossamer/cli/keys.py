@@ -80,9 +80,9 @@ def grant(
 ) -> None:
     """Let a node in, or give it a new grant.
 
-    What is not said stays as it was: key, topics, owner, address. --no-publish and --no-subscribe take topics away. A
-    running node takes the new grant on SIGHUP, once its folder is where the node reads it; another address, when it
-    starts again.
+    What is not said stays as it was: key, topics, owner, address, client. --no-publish and --no-subscribe take topics
+    away. A running node takes the new grant on SIGHUP, once its folder is where the node reads it; another address,
+    when it starts again.
     """
     of = Network(net, read_passphrase(passphrase_file))
     issued = of.grant(

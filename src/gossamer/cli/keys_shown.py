@@ -27,6 +27,7 @@ def row(issued: Issued, worth: str) -> dict[str, Any]:
         "not_after_s": issued.not_after_s,
         "owner": issued.owner,
         "address": issued.address,
+        "client": issued.client,
     }
 
 
@@ -38,7 +39,8 @@ def tell_issued(of: Network, issued: Issued, as_json: bool) -> None:
     may = [f"{act} {words(on)}" for act, on in (("publish", issued.publish), ("subscribe", issued.subscribe)) if on]
     lives = f" and lives at {issued.address}" if issued.address else ""
     until = f"until {day(issued.not_after_s)}"
-    say(f"{issued.node} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
+    who = f"{issued.node}, a client," if issued.client else issued.node
+    say(f"{who} may {' and '.join(may)}{lives} {until}; all it needs is in {there}")
     if not (there / KEY).exists():
         say(f"{KEY} is not there: put the other files beside it, wherever it is now.")
 

@@ -21,6 +21,7 @@ from gossamer.live.clients.arguments import publication
 from gossamer.live.clients.client import Client
 from gossamer.live.clients.guest import guest_config, wait_until_taken
 from gossamer.live.config.config import Config
+from gossamer.live.links.control import PATIENCE_MAX_S
 from gossamer.live.node import Node
 from gossamer.live.publishing.parcel import HandedOver
 from gossamer.live.running.daemon import run
@@ -43,7 +44,7 @@ STDIN = "-"
 @click.option("--seed", "seeds", multiple=True, metavar="HOST:PORT", help="Whose guest, if need be (repeatable).")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, min_open=True),
+    type=click.FloatRange(0, PATIENCE_MAX_S, min_open=True),
     default=10.0,
     show_default=True,
     help="Seconds to wait until members have the events, with --wait or as a guest.",

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
 from gossamer.cli.terminal import safe, safe_json, say_json, write
-from gossamer.core.errors import TransportDown
+from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.topics import Topic
 from gossamer.live.clients.arguments import subscription
@@ -40,7 +40,7 @@ PAUSE_MAX_S = 5.0
 @click.option("--where", default="", metavar="FILTER", help="Only events whose attributes match, like 'price > 100'.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per event.")
 @click.option("--from-start", is_flag=True, help="First what the node's spool still has.")
-@click.option("--name", "reader_name", default="", help="Durable: goes on behind what was printed; several share it.")
+@click.option("--name", "reader_name", help="Durable: goes on behind what was printed; several share it.")
 @click.option("--no-recover", is_flag=True, help="Do not look for events that were lost on the way.")
 @click.option("--ordered", is_flag=True, help="In order per publisher and topic; otherwise in no particular one.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
@@ -54,7 +54,7 @@ def command(
     where: str,
     as_json: bool,
     from_start: bool,
-    reader_name: str,
+    reader_name: str | None,
     no_recover: bool,
     ordered: bool,
     count: int | None,
@@ -64,8 +64,10 @@ def command(
 
     Lost events are told on stderr. If the node goes away, it is called until it is back.
     """
-    checked = subscription(topic_name, where, reader_name)  # before anybody is called
-    wish = Wish(checked.topic, where, reader_name, from_start, ordered, not no_recover)
+    if reader_name == "":  # of a variable that nobody has set: what is not durable would be lost
+        raise Misuse("--name is empty: name the subscription, or leave --name out")
+    checked = subscription(topic_name, where, reader_name or "")  # before anybody is called
+    wish = Wish(checked.topic, where, checked.name, from_start, ordered, not no_recover)
     printer = Printer(as_json)
     with contextlib.suppress(BrokenPipeError, asyncio.CancelledError):
         run(until_stopped(attachment(path, node, keys, network), wish, printer, count, timeout))

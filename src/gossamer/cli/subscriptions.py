@@ -86,7 +86,9 @@ def show(info: SubscriptionInfo) -> None:
 def show_table(found: list[SubscriptionInfo]) -> None:
     table = Table(box=None, padding=(0, 2, 0, 0))
     for name in COLUMNS:
-        table.add_column(name, no_wrap=name != "filter", justify="right" if name in NUMBERS else "left")
+        table.add_column(
+            name, no_wrap=name != "filter", min_width=len(name), justify="right" if name in NUMBERS else "left"
+        )
     for info in found:
         table.add_row(*(escape(cell) for cell in cells(info).values()))
     SafeConsole().print(table)

@@ -21,7 +21,7 @@ from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.machine import StopPublishing
-from gossamer.live.clients.arguments import publication, subscription
+from gossamer.live.clients.arguments import not_granted, publication, subscription
 from gossamer.live.clients.served_readers import grant_ended
 from gossamer.live.clients.sessions import ClientSessions
 from gossamer.live.config.config import Config, load
@@ -30,9 +30,9 @@ from gossamer.live.keys.trust import Act, Trust
 from gossamer.live.links.transports import Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.parcel import HandedOver
-from gossamer.live.reading.bookmarks import Bookmark, bookmark_of
+from gossamer.live.reading.bookmarks import Bookmark, bookmark_for
 from gossamer.live.reading.durable_inbox import DurableInbox
-from gossamer.live.reading.durables import Durables, Opening
+from gossamer.live.reading.durables import Durables, Opening, no_subscription
 from gossamer.live.reading.inbox import Inbox
 from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.live.running.clock import Clock
@@ -105,7 +105,7 @@ class Node:
         try:
             self.trust = load_trust(self.config)
             clock, loop = Clock(), WatchedLoop(self.failures)
-            self._spool = await open_spool(self.config, clock, loop)
+            self._spool = await open_spool(self.config, self.trust.name, clock, loop)
             clock.jumps += self._spool is not None and self._spool.jumped
             self.clients = ClientSessions(self)
             self.station = Station(
@@ -176,6 +176,9 @@ class Node:
 
         The answer is true if so, and says how many copies there are at least and how many events still wait. Nobody
         there to take an event: it waits all that time, and the event stays in the outbox."""
+        for each in events or ():
+            if not (isinstance(each, EventId) and each.publisher == self.station.me):
+                raise Misuse(f"{each!r} is no event of this node: give ids that its publish returned")
         return await self.station.publishing.handed_over(patience_s, events)
 
     # -- subscribing --------------------------------------------------------------------------------------------
@@ -229,9 +232,7 @@ class Node:
         """The same for a client: a durable subscription belongs to whoever opened it, and is unknown to others."""
         self._check_up("subscribe")
         wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
-        mark = bookmark_of(bookmark)
-        if mark is not None and not name:
-            raise Misuse("a bookmark says how far a named subscription came: subscribe with name=…")
+        mark = bookmark_for(bookmark, name, wide, "" if filter is None else filter.text)
         self.check_granted("subscribe", wide)
         if ordered and filter is not None and self.station.readers.subscriptions.inside and not self._recovers(wide):
             raise Misuse(
@@ -259,7 +260,7 @@ class Node:
         """Forgets a durable subscription of this node, or, with an owner, of one of its clients."""
         self._check_up("delete subscriptions")
         if not await self._durables().delete(self.trust.name if owner is None else owner, name):
-            raise Misuse(f"there is no subscription {name!r} of {owner or self.trust.name}")
+            raise no_subscription(name, owner or self.trust.name)
 
     def _recovers(self, topic: topics.Topic) -> bool:
         return self.config.recovery_of(topic).method != "none"
@@ -323,7 +324,4 @@ class Node:
         if self.config.spread in BY_CONTENT and not self.station.hierarchy.includes(community, topic):
             raise Misuse(f"{topic} does not lie below {community}, the community of these nodes: nobody hears of it")
         if not self.station.permissions.may(self.station.me, act, topic):
-            raise Misuse(
-                f"the grant of {self.trust.name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "
-                f"`gossamer keys grant NETWORK --node {self.trust.name} --{act} {topic}` makes one that does"
-            )
+            raise not_granted(self.trust.name, act, topic)

@@ -163,7 +163,7 @@ def test_an_identity_waits_for_so_many_publications_over_all_its_connections(
         async with Arena(network) as arena, attached(arena, "mallory") as one, attached(arena, "mallory") as two:
             backlog = arena.victim.station.handover.backlog
             monkeypatch.setattr(type(backlog), "__bool__", lambda _: True, raising=False)  # nothing is ever over
-            mine = tuple((1, 2, number) for number in range(3))
+            mine = tuple((arena.victim.station.me, 2, number) for number in range(3))
             for each in (one, two):
                 await each.greet(role="client")
             one.say(Await(1, mine, 60.0))  # type: ignore[arg-type]

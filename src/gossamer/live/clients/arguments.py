@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from gossamer.core import topics
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
-from gossamer.live.links.control import KEY_MAX, NAME_MAX
+from gossamer.live.keys.trust import Act
+from gossamer.live.links.control import KEY_MAX, NAME_MAX, PATIENCE_MAX_S
 from gossamer.wire.sealed import ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX, HEAD_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -59,7 +60,17 @@ def subscription(topic: str, where: str, name: str, **choices: bool) -> Subscrip
     for choice, value in choices.items():
         if type(value) is not bool:
             raise Misuse(f"{choice} is True or False, not {type(value).__name__}")
-    return Subscription(topic_of(topic), filter_of(where), name_of("a subscription's name", name, 0, NAME_MAX))
+    return Subscription(topic_of(topic), filter_of(where), subscription_name(name))
+
+
+def subscription_name(name: str, least: int = 0) -> str:
+    return name_of("a subscription's name", name, least, NAME_MAX)
+
+
+def patience_of(patience_s: float) -> float:
+    if not 0 <= patience_s <= PATIENCE_MAX_S:
+        raise Misuse(f"patience_s is at least 0 and at most {PATIENCE_MAX_S:.0f}, a day, not {patience_s}")
+    return patience_s
 
 
 def topic_of(name: str) -> topics.Topic:
@@ -126,6 +137,13 @@ def filter_of(where: str) -> "Filter | None":
     from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
 
     return parse(where)
+
+
+def not_granted(name: str, act: Act, topic: topics.Topic) -> Misuse:
+    return Misuse(
+        f"the grant of {name} does not let it {act} {'to' if act == 'subscribe' else 'on'} {topic}: "
+        f"`gossamer keys grant NETWORK --node {name} --{act} {topic}` makes one that does"
+    )
 
 
 def too_large(head: bytes, payload: bytes, most: int) -> Misuse | None:

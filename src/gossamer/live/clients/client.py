@@ -20,7 +20,7 @@ from gossamer.core.events import Attribute, Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.arguments import publication, subscription, too_large
+from gossamer.live.clients.arguments import patience_of, publication, subscription, subscription_name, too_large
 from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
 from gossamer.live.keys.trust import Act, OpenTrust, Record, Trust
@@ -51,7 +51,7 @@ from gossamer.live.links.transports import HANDSHAKE_S, Channel, Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.accepted import Accepted
 from gossamer.live.publishing.parcel import HandedOver
-from gossamer.live.reading.bookmarks import Bookmark, bookmark_of
+from gossamer.live.reading.bookmarks import Bookmark, bookmark_for
 from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.live.watching.metrics import Metrics
 from gossamer.wire.codec import Codec
@@ -116,16 +116,17 @@ class Client:
         except TransportDown as wrong:
             self.answered = isinstance(wrong.__cause__, ssl.SSLError | ConnectionResetError)
             if self.answered:
-                raise TransportDown(f"the node at {self.address} has no keys, or does not take ours") from wrong
+                why = "has no keys, or does not take ours: attach with those of its network, if it has any"
+                raise TransportDown(f"the node at {self.address} {why}") from wrong
             raise
         finally:
             if made and not greeted:  # also when whoever attaches is told to stop
                 made[0].channel.abort()
         if not greeted:
             why = f": {self.problem}" if self.problem else ""
-            unexplained = self.problem in ("", "closed") and not self.trust.contexts()
-            keys = " (if its network has keys, attach with yours)" if unexplained else ""
-            raise TransportDown(f"the node at {self.address} did not take us as its client{why}{keys}")
+            if self.problem in ("", "closed") and not self.trust.contexts():
+                why = ": if its network has keys, attach with yours"
+            raise TransportDown(f"the node at {self.address} did not take us as its client{why}")
         self._link = made[0]
         if self.node and made[0].name != self.node:
             await self.__aexit__(None, None, None)
@@ -180,7 +181,7 @@ class Client:
     async def handed_over(self, events: Sequence[EventId], patience_s: float = 10.0) -> HandedOver:
         """Waits until enough members have these events of the node, as `Node.handed_over` does."""
         loop = asyncio.get_running_loop()
-        until_s, told = loop.time() + patience_s, []
+        until_s, told = loop.time() + patience_of(patience_s), []
         for start in range(0, len(events), AWAITED_MAX):
             number, left_s = self.number(), max(0.0, until_s - loop.time())
             self.say(Await(number, tuple(events[start : start + AWAITED_MAX]), left_s))
@@ -205,7 +206,8 @@ class Client:
         durable: it is the node's that keeps it, and means the same as there."""
         wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
         self._check_node("subscribe", wide)
-        said, mark = "" if filter is None else filter.text, bookmark_of(bookmark)
+        said = "" if filter is None else filter.text
+        mark = bookmark_for(bookmark, name, wide, said)
         return Reader(self, Read(self.number(), wide, name, from_start, ordered, said, recover, mark))
 
     def _check_node(self, act: Act, topic: Topic) -> None:
@@ -223,7 +225,7 @@ class Client:
 
     async def delete_subscription(self, name: str, *, owner: str = "") -> None:
         """Forgets a durable subscription."""
-        await self.request(Delete(self.number(), name, owner))
+        await self.request(Delete(self.number(), subscription_name(name, least=1), owner))
 
     async def request(self, message: Handled | Mark | ListThem | Delete) -> Reply:
         """Says this, and waits for the answer."""
@@ -244,7 +246,9 @@ class Client:
 
     def say(self, message: Message) -> None:
         link = self._link
-        if link is None or link.closed:
+        if link is None:
+            raise Misuse("a client is attached inside `async with gossamer.Client(…) as client:`: use it there")
+        if link.closed:
             raise TransportDown(
                 f"the link to the node at {self.address} is gone{': ' if self.problem else ''}{self.problem}"
             )

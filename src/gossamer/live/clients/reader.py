@@ -9,7 +9,7 @@ from gossamer.core.errors import GossamerError, Misuse
 from gossamer.live.links.control import AHEAD_DURABLE, PLACES_MAX, Enough, Handled, Item, Mark, Read, Taken
 from gossamer.live.reading.bookmarks import Bookmark
 from gossamer.live.reading.deliveries import Delivery, Gap, read_delivery
-from gossamer.live.reading.durable_inbox import acknowledged
+from gossamer.live.reading.durable_inbox import LEFT, acknowledged
 from gossamer.live.reading.inbox import NOT_OPEN
 
 if TYPE_CHECKING:
@@ -91,10 +91,18 @@ class Reader:
 
     # -- a named subscription -----------------------------------------------------------------------------------
 
-    async def ack(self, *items: Delivery | Gap) -> None:
-        """These are handled: when this returns it is on the node's disk, and they do not come again."""
+    def _check_named(self) -> None:
         if not self.read.name:
             raise Misuse(UNNAMED)
+        self._check_open()
+        if self.problem is not None:
+            raise self.problem
+        if self.client.readers.get(self.read.number) is not self:
+            raise Misuse(LEFT)
+
+    async def ack(self, *items: Delivery | Gap) -> None:
+        """These are handled: when this returns it is on the node's disk, and they do not come again."""
+        self._check_named()
         self._handled += acknowledged(items)
         if self._on_disk is None:
             loop = asyncio.get_running_loop()
@@ -116,8 +124,7 @@ class Reader:
 
     async def bookmark(self) -> Bookmark:
         """What is acknowledged, in a form with which the same subscription opens at another node."""
-        if not self.read.name:
-            raise Misuse(UNNAMED)
+        self._check_named()
         reply = await self.client.request(Mark(self.client.number(), self.read.number))
         assert reply.bookmark is not None
         return reply.bookmark

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
+from gossamer.live.clients.arguments import not_granted
 from gossamer.live.clients.costs import REFUSED, cost_of
 from gossamer.live.clients.identities import AWAITED_MAX, AWAITS_MAX, Identity
 from gossamer.live.clients.served_readers import ServedReaders
@@ -181,8 +182,7 @@ class ClientSession:
     def check_granted(self, act: Act, topic: Topic) -> None:
         assert self.link.peer is not None
         if not self.node.trust.may(self.link.peer, act, topic, time.time()):
-            way = "to" if act == "subscribe" else "on"
-            raise Misuse(f"the grant of {self.link.name} does not let it {act} {way} {topic}")
+            raise not_granted(self.link.name, act, topic)
 
     # -- publishing ---------------------------------------------------------------------------------------------
 
@@ -225,8 +225,12 @@ class ClientSession:
         self.identity.awaited -= events
 
     async def _tell_copies(self, wish: Await) -> None:
-        done = await self.node.handed_over(wish.patience_s, wish.events)
-        self.say(Copies(wish.number, done.waiting, done.on_disk, done.in_memory, done.given_up))
+        try:
+            done = await self.node.handed_over(wish.patience_s, wish.events)
+        except Misuse as wrong:
+            self.say(Copies(wish.number, 0, 0, 0, 0, *self.refused(wrong)))
+        else:
+            self.say(Copies(wish.number, done.waiting, done.on_disk, done.in_memory, done.given_up))
 
     # -- durable subscriptions ----------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from gossamer.core.errors import Misuse
 from gossamer.live.links.control import Delete, Handled, ListThem, Mark, Reply
 from gossamer.live.reading.durable_inbox import DurableInbox
+from gossamer.live.reading.durables import no_subscription
 from gossamer.live.reading.inbox import Inbox
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ async def answered(node: "Node", owner: str, request: SubscriptionRequest, inbox
         case Delete(number, name, whose):
             whose = whose or await owner_of(node, owner, name)
             if whose != owner and not runs(node, owner):
-                raise Misuse(f"there is no subscription {name!r} of {owner}")  # nor need it know of others'
+                raise no_subscription(name, f"{whose} that {owner} could see")  # nor need it know of others'
             await node.delete_subscription(name, owner=whose)
             return Reply(number)
 
@@ -51,5 +52,5 @@ async def owner_of(node: "Node", owner: str, name: str) -> str:
     if owner in found or not runs(node, owner) or not found:
         return owner
     if len(found) > 1:
-        raise Misuse(f"{name!r} is a subscription of {', '.join(found)}: say whose is meant")
+        raise Misuse(f"{name!r} is a subscription of {', '.join(found)}: say whose with --owner, or owner=…")
     return found[0]

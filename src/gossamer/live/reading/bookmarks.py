@@ -15,8 +15,10 @@ from msgspec import Meta, Struct
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Event
 from gossamer.core.ids import Count, Peer
+from gossamer.core.patterns import Where
 from gossamer.core.topics import Topic
 from gossamer.live.spool.progress import StreamRanges
+from gossamer.live.spool.subscriptions import described
 from gossamer.parts.stretches import Stretches
 
 STREAMS_MAX = 4096
@@ -43,6 +45,9 @@ class StreamRead(Struct, frozen=True, array_like=True):
 class Bookmark(Struct, frozen=True, array_like=True):
     """How far a durable subscription has come, for opening it at another node: `subscribe(…, bookmark=…)`."""
 
+    topic: Topic
+    where: Where
+    "Which subscription: what did not match its filter counts as read, so another one would miss that."
     since_us: Count
     "When the subscription began, in microseconds since 1970: it does not want what was published before. 0: it does."
     streams: Annotated[tuple[StreamRead, ...], Meta(max_length=STREAMS_MAX)]
@@ -69,6 +74,20 @@ def bookmark_of(said: "Bookmark | str | None") -> Bookmark | None:
         return _decoder.decode(base64.urlsafe_b64decode(said.removeprefix(TEXT_MARK)))
     except (ValueError, msgspec.DecodeError):
         raise Misuse("this bookmark is damaged: give all of what inbox.bookmark().text() gave") from None
+
+
+def bookmark_for(said: "Bookmark | str | None", name: str, topic: Topic, where: str) -> Bookmark | None:
+    """The bookmark with which this subscription is to be opened; Misuse if it is of another."""
+    if (mark := bookmark_of(said)) is None:
+        return None
+    if not name:
+        raise Misuse("a bookmark says how far a named subscription came: subscribe with name=…")
+    if (mark.topic, mark.where) != (topic, where):
+        raise Misuse(
+            f"this bookmark is of a subscription to {described(mark.topic, mark.where)}, not to "
+            f"{described(topic, where)}: open the same one with it, or leave the bookmark out"
+        )
+    return mark
 
 
 class Coverage:
@@ -123,8 +142,9 @@ class Coverage:
         """The disk could not be told these."""
         self.changed.update({each[:3]: None for each in changes})
 
-    def bookmark(self, since_us: int) -> Bookmark:
-        return Bookmark(since_us, tuple(StreamRead(*each, tuple(found)) for each, found in self.streams.items()))
+    def read(self) -> tuple[StreamRead, ...]:
+        """All of it, as a bookmark has it."""
+        return tuple(StreamRead(*each, tuple(found)) for each, found in self.streams.items())
 
 
 def stream_of(event: Event) -> Stream:

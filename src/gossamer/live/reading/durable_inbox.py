@@ -12,6 +12,8 @@ from gossamer.live.reading.feed import DurableFeed
 from gossamer.live.reading.inbox import NOT_OPEN
 from gossamer.live.reading.turns import ReaderId
 
+LEFT = "acknowledge inside `async with`: what was not acknowledged there comes again, marked, to the next reader"
+
 
 class DurableInbox:
     """`async with node.subscribe(topic, name=…) as inbox: async for item in inbox: …; await inbox.ack(item)`.
@@ -29,7 +31,7 @@ class DurableInbox:
     async def __aenter__(self) -> "DurableInbox":
         """When this returns the subscription is on disk: it gets everything published from then on."""
         self._feed = await self._enter()
-        self._reader = self._feed.join()
+        self._reader, self._left = self._feed.join(), False
         return self
 
     async def __aexit__(
@@ -73,7 +75,10 @@ class DurableInbox:
 
     async def ack(self, *items: Delivery | Gap) -> None:
         """These are handled: when this returns it is on disk, and they do not come again."""
-        await self._open().ack(acknowledged(items))
+        feed, places = self._open(), acknowledged(items)
+        if self._left:
+            raise Misuse(LEFT)
+        await feed.ack(places)
 
     async def ack_places(self, places: tuple[int, ...]) -> None:
         """The same, as a client says it."""

@@ -271,6 +271,10 @@ def info_of(feed: DurableFeed) -> SubscriptionInfo:
     )
 
 
+def no_subscription(name: str, whose: str) -> Misuse:
+    return Misuse(f"there is no subscription {name!r} of {whose}: `gossamer subscriptions` lists those there are")
+
+
 def filter_of(where: str) -> "Filter | None":
     if not where:
         return None

@@ -93,7 +93,7 @@ class DurableFeed:
         return self.unread + len(self.sub.position.open)
 
     def bookmark(self) -> Bookmark:
-        return self.coverage.bookmark(self.row.since_us)
+        return Bookmark(self.row.topic, self.row.where, self.row.since_us, self.coverage.read())
 
     # -- the node's side ----------------------------------------------------------------------------------------
 
@@ -118,9 +118,13 @@ class DurableFeed:
             self.wake()
 
     def fail(self, problem: GossamerError) -> None:
-        """Ends its readers' loops with an error."""
+        """Ends its readers' loops with an error, and those that wait for acknowledgements: none is written any more."""
         self.problem = problem
         self.wake()
+        waiting, self._acks = self._acks, []
+        for _, done in waiting:
+            if not done.done():
+                done.set_exception(problem)
 
     async def close(self) -> None:
         """Writes down what was handed out, and no place more."""
@@ -188,6 +192,8 @@ class DurableFeed:
 
     async def ack(self, places: Sequence[int]) -> None:
         """Returns when it is on disk."""
+        if self.problem is not None:
+            raise self.problem
         number = self.sub.ack(places, self._now_us())
         self._work_soon()
         if number:

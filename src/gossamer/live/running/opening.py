@@ -23,12 +23,13 @@ def load_trust(config: Config) -> Trust:
     return keyring
 
 
-async def open_spool(config: Config, clock: Clock, loop: WatchedLoop) -> Spool | None:
+async def open_spool(config: Config, name: str, clock: Clock, loop: WatchedLoop) -> Spool | None:
     spool = config.spool
     if spool.durability == "off":
         return None
     return await Spool.open(
         spool.folder,
+        node=name,
         durability=spool.durability,
         keep_s=spool.keep_s,
         keep_bytes=within_memory(spool, spool.keep_bytes),

@@ -48,6 +48,7 @@ class Spool:
         cls,
         folder: Path | None,
         *,
+        node: str = "",
         durability: Durability = "process",
         keep_s: float = 86400,
         keep_bytes: int = 1 << 30,
@@ -57,11 +58,11 @@ class Spool:
         loop: WatchedLoop | None = None,
     ) -> "Spool":
         """The spool in a folder, which is made if need be; None: in memory. `process` survives the end of the process
-        however it comes, `disk` survives the loss of power too."""
+        however it comes, `disk` survives the loss of power too. `node` is whose it is; that of another is refused."""
         if durability not in SYNCHRONOUS:
             raise Misuse(f'durability is "process" or "disk", not {durability!r}')
         courier = Courier(
-            lambda: Store(folder, durability, keep_s, keep_bytes, now_us, durable_bytes),
+            lambda: Store(folder, durability, keep_s, keep_bytes, now_us, durable_bytes, node),
             queue_bytes,
             loop or WatchedLoop(Failures(Metrics())),
         )

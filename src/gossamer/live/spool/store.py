@@ -7,7 +7,8 @@ from itertools import chain
 from pathlib import Path
 from typing import TypeAlias
 
-from gossamer.core.ids import EventId
+from gossamer.core.errors import Misuse
+from gossamer.core.ids import EventId, peer_of
 from gossamer.core.topics import ROOT, Topic
 from gossamer.live.spool.events import Events, is_wanted
 from gossamer.live.spool.faults import explained, no_folder
@@ -43,7 +44,8 @@ class Store:
         keep_s: float,
         keep_bytes: int,
         now_us: Callable[[], int],
-        durable_bytes: int = 1 << 30,
+        durable_bytes: int,
+        node: str,
     ) -> None:
         self.name = "in memory" if folder is None else str(folder / FILE)
         self.now_us = now_us
@@ -55,6 +57,7 @@ class Store:
                     undo.callback(Lock(folder).release)
                 self.db = connect(folder)
                 undo.callback(self.db.close)
+                self._check_node(node)
                 self._begin(keep_s, keep_bytes, durable_bytes)
                 self.db.execute(f"PRAGMA synchronous = {SYNCHRONOUS[durability]}")
             except sqlite3.Error as fault:
@@ -87,10 +90,21 @@ class Store:
         self.pruned: list[Stretch] = []
         "What was deleted, for whoever wants to know."
         with transaction(db):
+            self._note("node", self._node)
             self._note("incarnation", self.incarnation)
             self._note("places", self._reserved)
             for name, value in self.lifetime.due().items():
                 self._note(name, value)
+
+    def _check_node(self, node: str) -> None:
+        """Its events wait under the name of one node, which owns subscriptions too: no other goes on with it."""
+        before = self._fact("node")
+        self._node = peer_of(node) if node else before
+        if before not in (0, self._node):
+            raise Misuse(
+                f"the spool {self.name} is that of a node with another name than {node!r}: give this node another "
+                "folder, or its former name"
+            )
 
     def _fact(self, name: str) -> int:
         return number(self.db, "SELECT value FROM facts WHERE name = ?", name)
