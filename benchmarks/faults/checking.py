@@ -87,11 +87,15 @@ def check(plan: Plan, ledgers: Mapping[str, Lines]) -> Verdict:
     wanted, handed = promised(plan, ledgers)
     verdict = Verdict(accepted=len(wanted), handed=len(handed))
     verdict.refused = sum(line[0] == words.REFUSED for lines in ledgers.values() for line in lines)
+    told: list[int] = []
     for (_, name), parts in groups(plan).items():
         whose = f"{'+'.join(part.name for part in parts)}/{name}"
-        check_counts(verdict, whose, parts, {e for e in wanted if wants(parts[0], e)}, handed, ledgers)
+        told.append(check_counts(verdict, whose, parts, {e for e in wanted if wants(parts[0], e)}, handed, ledgers))
         calm = not any(part.name in plan.torn or part.attach in plan.torn for part in parts)
         check_repeats(verdict, whose, [ledgers[part.name] for part in parts], calm, struck(plan))
+    if verdict.refused and min(told) >= verdict.refused:  # a number that was used up is missing everywhere
+        few = f"{min(told)} are missing: {verdict.refused} were refused, none was lost"
+        verdict.wrong.append(f"everybody was told that {few}")
     for who, lines in ledgers.items():
         unasked = [line[1].get("gossamer_parasites_total", 0) for line in lines if line[0] == words.NUMBERS]
         if any(unasked):
@@ -112,7 +116,8 @@ def check_counts(
     wanted: set[str],
     handed: set[str],
     ledgers: Mapping[str, Lines],
-) -> None:
+) -> int:
+    """How many it was told are missing and may still come."""
     missing = wanted - seen(parts, ledgers)
     gaps = [line[1] for part in parts for line in ledgers[part.name] if line[0] == words.GAP and not line[2]]
     verdict.expected += len(wanted)
@@ -122,10 +127,6 @@ def check_counts(
     verdict.told_gone += sum(gaps)
     awaited = sum(line[1] for part in parts for line in ledgers[part.name] if line[0] == words.GAP and line[2])
     verdict.told_missing += awaited
-    if verdict.refused and awaited >= verdict.refused:
-        verdict.wrong.append(
-            f"{whose} was told that {awaited} are missing: {verdict.refused} were refused, none was lost"
-        )
     if missing:
         few = ", ".join(sorted(missing, key=by_number)[:NAMED])
         verdict.wrong.append(
@@ -134,6 +135,7 @@ def check_counts(
         )
     elif gaps:
         verdict.wrong.append(f"{whose} misses nothing and was told that {sum(gaps)} are gone, in {len(gaps)} gaps")
+    return awaited
 
 
 def check_repeats(verdict: Verdict, whose: str, ledgers: Sequence[Lines], calm: bool, disturbed: bool) -> None:

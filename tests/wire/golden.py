@@ -171,8 +171,9 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\xa6wheres\x91\xa1p\xa3one\xc3",
     ),
     (
-        Answered(1, (Run(".a", 3, 4, 5, 6),), ()),
-        b"\x84\xa4type\xb0catchup.answered\xa6number\x01\xa4left\x91\x95\xa2.a\x03\x04\x05\x06\xa5lacks\x90",
+        Answered(1, (Run(".a", 3, 4, 5, 6),), (), 2),
+        b"\x85\xa4type\xb0catchup.answered\xa6number\x01\xa4left\x91\x95\xa2.a\x03\x04\x05\x06\xa5lacks\x90"
+        b"\xa7brought\x02",
     ),
     (Revoked(b"list"), b"\x82\xa4type\xaclive.revoked\xa4data\xc4\x04list"),
     (Bye("why"), BYE),

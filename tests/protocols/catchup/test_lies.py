@@ -203,6 +203,33 @@ def test_as_long_as_missing_events_come_none_of_the_others_is_given_up() -> None
     assert [each.run for each in effects if type(each) is GivenUp] == [Run(".t", 7, LIFE, 31, 40)]
 
 
+def test_an_answer_that_overtakes_its_events_waits_for_them_and_the_next_question_follows_the_last_at_once() -> None:
+    member, stream = Member(), Stream(".t", 7, LIFE)
+    effects = member.hear(1, holds(StreamHeld(stream, (1, 2000)))) + member.seconds(2)
+    ((peer, first),) = said(effects, Lacks)
+    assert not said(member.hear(peer, Answered(first.number, brought=3)), Lacks)  # type: ignore[attr-defined]
+    for number in (11, 12):
+        assert not said(member.hear(peer, Brings(Carried(event(number), 1))), Lacks)
+    ((_, second),) = said(member.hear(peer, Brings(Carried(event(13), 1))), Lacks)
+    assert second.number > first.number  # type: ignore[attr-defined]
+
+
+def test_who_says_that_events_come_after_its_answer_and_sends_none_is_left_alone() -> None:
+    member, stream, asked = Member(), Stream(".t", 7, LIFE), 0
+    effects = member.hear(1, holds(StreamHeld(stream, (1, TOP))))
+    for _ in range(200):
+        for peer, question in said(effects, Lacks):
+            asked += 1
+            member.hear(peer, Answered(question.number, brought=TOP))  # type: ignore[attr-defined]
+        effects = member.seconds(0.5)
+    assert asked == 3
+    member.check()
+
+
+def event(ordinal: int) -> Event:
+    return Event(EventId(7, LIFE, ordinal), ".t", b"", published_us=LIFE + ordinal, ordinal=ordinal)
+
+
 def test_what_nobody_proved_to_exist_is_not_missed() -> None:
     member = Member()
     for peer in (1, 2, 3, 4):

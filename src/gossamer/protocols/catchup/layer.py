@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from gossamer.core.draws import CATCH_UP, draw
 from gossamer.core.events import Carried, Event
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.interest import Change
 from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.machine import SECOND_US, Deliver, FromLog, Run
@@ -120,10 +120,16 @@ class CatchUp(Layer):
 
     # -- events -------------------------------------------------------------------------------------------------
 
+    def repeated(self, peer: Peer, events: Sequence[EventId]) -> None:
+        self.visits.arrived(peer, events)
+
     def on_brings(self, peer: Peer, brings: Brings) -> None:
+        self._take(peer, brings.carried.event)
+        self.visits.arrived(peer, [brings.carried.event.id])
+
+    def _take(self, peer: Peer, event: Event) -> None:
         """Through the same door as any other; but first of all it says how old it is, and whether it is for us. One
         that was asked for to find that out comes again in its turn."""
-        event = brings.carried.event
         stream = Stream(event.topic, event.id.publisher, event.id.incarnation)
         since_us = self.shelves.since_us(stream)
         if since_us is None or not event.ordinal:

@@ -84,6 +84,8 @@ class Answered(Said, frozen=True, tag="catchup.answered"):
     left: Runs = ()
     lacks: Runs = ()
     "These I do not have, and cannot say whether they match."
+    brought: Count = 0
+    "So many events went before this, or come after it: what is short may overtake what is long."
 
 
 Message: TypeAlias = Compare | Holds | Lacks | Brings | Answered

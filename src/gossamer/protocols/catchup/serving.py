@@ -36,6 +36,7 @@ class Question(Struct, frozen=True):
     left: tuple[Run, ...]
     unknown: tuple[Run, ...]
     asked_us: int
+    brought: int = 0
 
 
 class Serving:
@@ -104,15 +105,16 @@ class Serving:
         question = self.reading.get(found.peer)
         if question is None or question.lacks.number != found.number:
             return
-        left = [*question.left]
+        left, brought = [*question.left], question.brought
         for event in found.events:
             if not question.lacks.one and not matches(event, question.lacks.wheres):
                 continue
             if self.bytes.take(found.peer, self.node.now_us, min(len(event.payload), self.bytes.burst)):
                 self.node.out.send([found.peer], Brings(Carried(event, 1)))
+                brought += 1
             else:
                 left.append(Run(event.topic, event.id.publisher, event.id.incarnation, event.ordinal, event.ordinal))
-        question = Question(question.lacks, tuple(left), question.unknown, question.asked_us)
+        question = Question(question.lacks, tuple(left), question.unknown, question.asked_us, brought)
         self.reading[found.peer] = question
         if found.over:
             self._answer(found.peer, self.reading.pop(found.peer), found.left)
@@ -120,7 +122,7 @@ class Serving:
     def _answer(self, peer: Peer, question: Question, unread: Sequence[Run]) -> None:
         streams = rules.by_stream((*question.left, *unread)).items()
         left = [run for stream, them in streams for run in rules.runs_of(stream, them.rough(2))]
-        self.node.out.send([peer], Answered(question.lacks.number, tuple(left), question.unknown))
+        self.node.out.send([peer], Answered(question.lacks.number, tuple(left), question.unknown, question.brought))
 
     def peer_down(self, peer: Peer) -> None:
         self.reading.pop(peer, None)

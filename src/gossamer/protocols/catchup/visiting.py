@@ -5,10 +5,10 @@ A claim is not believed, it is asked for. Who brings nothing of what it claims i
 comes of a lie.
 """
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from gossamer.core.events import Event
-from gossamer.core.ids import Peer
+from gossamer.core.ids import EventId, Peer
 from gossamer.core.layer import Bound
 from gossamer.core.machine import Run
 from gossamer.core.stack import Stack
@@ -32,7 +32,7 @@ SAID_MAX = 16
 class Visit:
     """To one peer, about one topic."""
 
-    __slots__ = ("asked", "came", "claims", "due_us", "number", "one", "over", "promised", "vain")
+    __slots__ = ("arrived", "asked", "came", "claims", "due_us", "number", "one", "over", "owed", "promised", "vain")
 
     def __init__(
         self, claims: dict[Stream, Ordinals], due_us: int, over: Callable[[], None], promised: bool = True
@@ -48,6 +48,9 @@ class Visit:
         self.asked: dict[Stream, Ordinals] = {}
         self.one = False
         self.came = self.vain = 0
+        "Events that were of use, and questions in vain one after the other."
+        self.arrived = self.owed = 0
+        "Events that came since it was asked; and those that were sent before its answer, and are still on their way."
 
 
 class Visits:
@@ -93,7 +96,7 @@ class Visits:
         for (peer, topic), visit in [*self.under_way.items()]:
             if visit.due_us <= self.node.now_us:
                 if not visit.number:
-                    self._ask(peer, topic, visit)
+                    self._go_on(peer, topic, visit)
                 elif visit.came:  # it is slow, and at work: what it brings is signed
                     visit.came, visit.due_us = 0, self.node.now_us + self.params.wait_us
                 else:
@@ -140,7 +143,7 @@ class Visits:
 
     def _send(self, peer: Peer, topic: Topic, visit: Visit, runs: list[Run], wheres: tuple[str, ...]) -> None:
         self.number += 1
-        visit.number, visit.asked, visit.came = self.number, rules.by_stream(runs), 0
+        visit.number, visit.asked, visit.came, visit.arrived = self.number, rules.by_stream(runs), 0, 0
         visit.due_us = self.node.now_us + self.params.wait_us
         self.node.out.send([peer], Lacks(topic, self.number, tuple(runs), wheres, visit.one))
 
@@ -163,18 +166,39 @@ class Visits:
         ]
         for (_, topic), visit in found:
             left, lacks = rules.by_stream(answered.left), rules.by_stream(answered.lacks)
-            filtered = any(self.wishes.wheres(stream.topic) for stream in visit.asked)
             for stream, asked in visit.asked.items():
                 self._heard(peer, stream, asked, left.get(stream), lacks.get(stream), visit)
-            visit.number, visit.asked = 0, {}
+            visit.number, visit.due_us = 0, self.node.now_us + self.params.wait_us
+            visit.owed = max(0, answered.brought - visit.arrived)
+            if not visit.owed:
+                self._go_on(peer, topic, visit)
+
+    def arrived(self, peer: Peer, events: Sequence[EventId]) -> None:
+        """Events came from there, news or not. What was on its way when the answer came is waited for, or it would be
+        asked for once more."""
+        for (who, topic), visit in [*self.under_way.items()] if self.under_way else ():
+            if who == peer and visit.asked:
+                lives = {(stream.publisher, stream.incarnation) for stream in visit.asked}
+                count = sum((each.publisher, each.incarnation) in lives for each in events)
+                visit.arrived += count
+                owed, visit.owed = visit.owed, max(0, visit.owed - count)
+                if owed and not visit.owed:
+                    self._go_on(who, topic, visit)
+
+    def _go_on(self, peer: Peer, topic: Topic, visit: Visit) -> None:
+        """What was asked for came, or did not: the next question, unless several were in vain."""
+        if visit.asked:
+            filtered = any(self.wishes.wheres(stream.topic) for stream in visit.asked)
             visit.vain = 0 if visit.came or (filtered and not visit.one) else visit.vain + 1
+            visit.asked, visit.owed = {}, 0
             if visit.vain >= VAIN_MAX:
                 self._doubt(peer)
                 del self.under_way[peer, topic]
-            elif visit.vain:  # what it sent may come after its answer
+                return
+            if visit.vain:
                 visit.due_us = self.node.now_us + self.params.patience_us
-            else:
-                self._ask(peer, topic, visit)
+                return
+        self._ask(peer, topic, visit)
 
     def _heard(
         self, peer: Peer, stream: Stream, asked: Ordinals, left: Ordinals | None, lacks: Ordinals | None, visit: Visit
