@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from gossamer import Delivery, Gap, Node
-from gossamer.core.machine import GivenUp, Run
+from gossamer.core.machine import FromLog, Given, GivenUp, ReadLog, Run
 from gossamer.live.config.tables import SpoolConfig
+from gossamer.live.reading.log_reading import ANSWER_BYTES
 from gossamer.protocols.hpmcast.addresses import address_of, written
 from gossamer.testing import Network
 from live.watching import PATIENCE_S, until
@@ -159,5 +160,32 @@ def test_a_node_without_a_spool_takes_part_and_keeps_nobody_waiting(tmp_path: Pa
                 await until(lambda: "catchup.compare" in tags)
                 await until(lambda: kept.station.metrics.messages_by_tag.get("catchup.holds"))
                 assert not any(without.station.metrics.refusals.values())
+
+    asyncio.run(scenario())
+
+
+def test_an_answer_from_the_log_says_what_there_was_no_room_for(tmp_path: Path) -> None:
+    """Whoever takes a part for the whole asks for the rest a comparison later: seconds, each time."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            node = await member(network, tmp_path, 0, subscribe=[".t"])
+            sizes = [ANSWER_BYTES // 2 - 10_000] * 5
+            ids = await asyncio.gather(*(node.publish(".t", bytes(size)) for size in sizes))
+            await until(lambda: node.station.spool.last_place >= len(ids))  # type: ignore[union-attr]
+            told: list[FromLog] = []
+
+            def hear(given: Given) -> None:
+                if isinstance(given, FromLog):
+                    told.append(given)
+
+            node.station.driver.feed = hear  # type: ignore[method-assign]
+            me, life = node.station.me, node.station.incarnation
+            node.station.log_reading.read(ReadLog(7, 1, (Run(".t", me, life, 1, 5),)))
+            await until(lambda: any(each.over for each in told))
+            given = [event.ordinal for each in told for event in each.events]
+            assert 0 < len(given) < 5
+            assert told[-1].left == (Run(".t", me, life, max(given) + 1, 5),)
+            del node.station.driver.feed
 
     asyncio.run(scenario())

@@ -93,8 +93,8 @@ class LogReading:
                 log.debug("the spool could not be asked for what others lack: %s", wrong)
                 return
             room -= sum(map(len, found))
-            last = self._give(wanted, found)
-            if room <= 0 and last < run.last:  # there was no room for all of it
+            last = max(run.first, self._give(wanted, found))
+            if found and last < run.last:  # there may be more, for which there was no room
                 left.insert(0, Run(run.topic, run.publisher, run.incarnation, last + 1, run.last))
         self.driver.feed(FromLog(wanted.peer, wanted.number, (), left=tuple(left)))
 
