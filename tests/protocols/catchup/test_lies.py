@@ -24,6 +24,7 @@ from gossamer.core.machine import (
 from gossamer.parts.ordinals import Ordinals
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.catchup import rules
 from gossamer.protocols.catchup.layer import CatchUp, Wake
 from gossamer.protocols.catchup.messages import (
     PAGE_MAX,
@@ -224,6 +225,26 @@ def test_who_says_that_events_come_after_its_answer_and_sends_none_is_left_alone
         effects = member.seconds(0.5)
     assert asked == 3
     member.check()
+
+
+def test_what_a_former_life_missed_before_the_first_it_kept_is_asked_for_too() -> None:
+    """The stream began before the subscription, its first events were lost, and then the node was killed."""
+    node = camcast_node(ME, 1, catchup=Params())
+    member = Victim(node, CODEC)
+    began_us = 2
+    member.wait(SECOND_US)
+    member.take(Started())
+    member.take(Logged((Run(".t", 7, began_us - 1, 17, 80),), former=True))
+    member.take(Subscribe(".t", since_us=began_us))
+    member.hear(1, Forward(".t", 1, 1, 1, LEASE))
+    whole = Ordinals([(1, 80)])
+    shelves = layer(node, CatchUp).shelves
+    word = shelves.shelves[Stream(".t", 7, began_us - 1)].stream_word
+    assert shelves.digest(".t") != rules.digest_of([rules.word_of(word, whole)])  # so they will be compared
+    effects = member.hear(1, holds(StreamHeld(Stream(".t", 7, began_us - 1), (1, 80))))
+    effects += [effect for _ in range(12) for effect in member.wait(SECOND_US // 4)]
+    ((_, question), *_) = said(effects, Lacks)
+    assert [(run.first, run.last) for run in question.runs] == [(1, 16)]  # type: ignore[attr-defined]
 
 
 def event(ordinal: int) -> Event:

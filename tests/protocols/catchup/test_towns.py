@@ -49,6 +49,19 @@ def test_with_every_seed_who_crashed_and_returns_gets_everything(seed: int) -> N
     assert returns(town, 4, missed) <= SOON_S
 
 
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_who_missed_the_first_events_and_crashed_after_the_next_gets_the_first_too(seed: int) -> None:
+    """Its log begins in the midst of a stream that is older than itself: like the logs of those who pruned."""
+    town = logged("camcast", 5, seed=seed, seconds=8)
+    town.split([0, 1, 2, 3], [4])
+    missed = publish(town, 0, 40)
+    town.heal()
+    missed += publish(town, 0, 10)
+    town.crash(4)
+    assert 0 < lacks(town, 4, missed) < 50
+    assert returns(town, 4, missed) <= SOON_S
+
+
 @pytest.mark.parametrize("spread", SPREADS)
 def test_what_a_publisher_said_that_is_gone_is_brought_by_others(spread: SpreadName) -> None:
     town = logged(spread, 6)

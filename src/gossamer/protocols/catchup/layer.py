@@ -87,7 +87,8 @@ class CatchUp(Layer):
             self.conceding.look()
             if self.node.now_us >= self.calm_us + CALM_US:
                 self.calm_us = self.node.now_us
-                if not self.visits.under_way and self.node.now_us >= self.meeting.disturbed_us + CALM_US:
+                calm = self.visits.calm() and not self.meeting.due
+                if calm and self.node.now_us >= self.meeting.disturbed_us + CALM_US:
                     self.shelves.settle()
 
     def introduced(self, peer: Peer) -> None:
@@ -142,7 +143,7 @@ class CatchUp(Layer):
             return
         first = 1 if rules.wanted_from_one(event, since_us) else event.ordinal
         if shelf.newer is None or first < shelf.newer:
-            shelf.newer = first
+            shelf.newer, shelf.word = first, None
         if self.visits.searches(peer, stream):
             self.visits.brought(peer, event)
         elif not self.node.interest.matches(event):

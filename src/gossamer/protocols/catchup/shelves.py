@@ -144,11 +144,12 @@ class Shelves:
 
     def wanted_since(self, topic: Topic, before: bool, former: bool) -> None:
         """Streams below a topic are wanted from an earlier time on; they were wanted `before`, or were not. In a
-        `former` life already: then they go on from where that began."""
+        `former` life already: then what that kept is for us. What stands before it may be, too: it may have missed
+        the first."""
         for shelf in self.below(topic):
             shelf.word, shelf.older = None, 0
             if former and shelf.former is not None:
-                shelf.older, shelf.newer = shelf.former - 1, shelf.former
+                shelf.newer = shelf.former
             elif not before:
                 shelf.newer = None
 
@@ -175,7 +176,17 @@ class Shelves:
         if shelf.word is None:
             have = Ordinals([(1, shelf.has().top)]) if self.wishes.wheres(shelf.stream.topic) else shelf.has()
             shelf.word = rules.word_of(shelf.stream_word, have)
+            if self._begins_unsurely(shelf):
+                shelf.word = fold(shelf.word, have.floor + 1)
         return shelf.word
+
+    def _begins_unsurely(self, shelf: Shelf) -> bool:
+        """Whether what stands before the first that is here may be for us, too: then this log is not like others that
+        have it, until that is found out. A hole at the beginning is the one that shows nowhere else."""
+        since_us = self.since_us(shelf.stream)
+        if since_us is None or shelf.newer is None or shelf.stream.incarnation > since_us:
+            return False
+        return bool(Ordinals([(shelf.older + 1, shelf.newer - 1)]).without(shelf.has())) if shelf.newer > 1 else False
 
     def page(self, topic: Topic, after: Stream | None) -> tuple[list[StreamHeld], bool]:
         """What is held of the first streams after one, and whether there are more."""

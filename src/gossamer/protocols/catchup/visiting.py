@@ -68,6 +68,10 @@ class Visits:
     def doubts(self, peer: Peer) -> bool:
         return self.doubted.get(peer, 0) > self.node.now_us
 
+    def calm(self) -> bool:
+        """Whether nobody is asked for anything, and nobody is left alone who may have it."""
+        return not self.under_way and not any(map(self.doubts, self.doubted))
+
     def full(self) -> bool:
         return len(self.under_way) >= VISITS_MAX
 
