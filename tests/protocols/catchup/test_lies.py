@@ -370,3 +370,22 @@ def test_the_timer_is_the_only_thing_it_lives_by() -> None:
     member = Member()
     assert [*member.catching.lives_by(None)] == [Wake()]
     assert not member.catching.lives_by(".t")
+
+
+@pytest.mark.parametrize("where", ["", "x > 5"])
+def test_what_somebody_has_and_did_not_bring_is_asked_for_again_though_nothing_happens_anymore(where: str) -> None:
+    """Where filters are asked, nothing but that shows that something is lacking."""
+    member = Member()
+    member.take(Subscribe(".t", where)) if where else None
+    stream = Stream(".t", 7, LIFE)
+    member.hear(1, holds(StreamHeld(stream, (1, 30))))
+    alike = member.catching.shelves.digest(".t")
+    effects = member.seconds(8)
+    assert said(effects, Lacks)  # and no answer
+    assert member.catching.shelves.digest(".t") != alike
+    ((peer, question),) = said(member.hear(2, holds(StreamHeld(stream, (1, 30)))) + member.seconds(2), Lacks)
+    for number in range(11, 31):
+        member.hear(peer, Brings(Carried(event(number), 1)))
+    member.take(Logged((Run(".t", 7, LIFE, 11, 30),)))
+    member.hear(peer, Answered(question.number, brought=20))  # type: ignore[attr-defined]
+    assert not member.catching.shelves.shelves[stream].promised

@@ -48,6 +48,7 @@ class Conceding:
         shelf.lost_us, shelf.publisher_us = None, None
         shelf.lackers.clear()
         shelf.promised.clear()
+        shelf.word = None
 
     def _look_at(self, shelf: Shelf, missing: Ordinals) -> None:
         now_us = self.node.now_us

@@ -176,13 +176,14 @@ class Shelves:
         if shelf.word is None:
             have = Ordinals([(1, shelf.has().top)]) if self.wishes.wheres(shelf.stream.topic) else shelf.has()
             shelf.word = rules.word_of(shelf.stream_word, have)
-            if self._begins_unsurely(shelf):
+            if shelf.promised or self._begins_unsurely(shelf):
                 shelf.word = fold(shelf.word, have.floor + 1)
         return shelf.word
 
     def _begins_unsurely(self, shelf: Shelf) -> bool:
-        """Whether what stands before the first that is here may be for us, too: then this log is not like others that
-        have it, until that is found out. A hole at the beginning is the one that shows nowhere else."""
+        """Whether what stands before the first that is here may be for us, too. A hole at the beginning is the one that
+        shows nowhere else, and where filters are asked, none does: until that is found out, or as long as somebody did
+        not bring what it has, this log is unlike others."""
         since_us = self.since_us(shelf.stream)
         if since_us is None or shelf.newer is None or shelf.stream.incarnation > since_us:
             return False

@@ -5,7 +5,7 @@ A claim is not believed, it is asked for. Who brings nothing of what it claims i
 comes of a lie.
 """
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer
@@ -84,6 +84,7 @@ class Visits:
         wanted = {stream: has for stream, has in claims.items() if self.shelves.lacking(stream, has)[0]}
         if not wanted:
             self.under_way.pop((peer, topic), None)
+            self._kept(claims)
             over()
         elif (visit := self.under_way.get((peer, topic))) is not None:  # what is asked stays asked
             asked = {stream: has for stream, has in visit.claims.items() if stream in visit.asked}
@@ -113,6 +114,14 @@ class Visits:
         for stream, has in visit.claims.items() if visit.promised else ():
             if (shelf := self.shelves.shelves.get(stream)) is not None:
                 remember(shelf.promised, peer, self.node.now_us, has)
+                shelf.word = None
+
+    def _kept(self, streams: Iterable[Stream]) -> None:
+        """Nothing is wanted of these that somebody claims to have: what others promised may be here, too."""
+        for stream in streams:
+            if (shelf := self.shelves.shelves.get(stream)) is not None and shelf.promised:
+                left = {peer: said for peer, said in shelf.promised.items() if self.shelves.lacking(stream, said[1])[0]}
+                shelf.promised, shelf.word = left, None
 
     def promised(self, shelf: Shelf, peers: Collection[Peer]) -> Ordinals:
         """What these say they have of a stream: they are being asked for it, or did not answer yet."""
@@ -130,6 +139,7 @@ class Visits:
             visit.due_us = self.node.now_us + self.params.patience_us
             if not wanted:
                 del self.under_way[peer, topic]
+                self._kept(visit.claims)
                 visit.over()
             return
         visit.one = free[0][2]
