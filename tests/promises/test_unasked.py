@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from pathlib import Path
 
+from gossamer.core.ids import Peer, peer_of
+from gossamer.live.keys.trust import OpenTrust
 from gossamer.testing import Network
 from promises.nodes import disk, publish
 from promises.waiting import nothing_more, numbers, read
@@ -61,5 +63,22 @@ def test_who_comes_back_after_a_crash_is_sent_nothing_before_it_asks_again(tmp_p
                     assert await back.joined(".a")
                     await publish(nodes["anna"], ".a", [30])
                     assert numbers(await read(again, 1)) == [30]
+
+    asyncio.run(scenario())
+
+
+def test_a_new_life_is_known_by_who_shows_up_though_a_wrong_clock_made_its_record_count_less() -> None:
+    async def scenario() -> None:
+        async with Network() as network:
+            records, down = (await network.node("anna")).station.records, list[Peer]()
+            records.driver.peer_down = down.append  # type: ignore[method-assign]
+            bert, peer = OpenTrust("bert"), peer_of("bert")
+            records.admit(bert.record(["memory:9"], 1000, 1))
+            records.met(bert.record(["memory:9"], 1001, 1))
+            assert down == []
+            records.met(bert.record(["memory:9"], 1, 2))
+            assert down == [peer]
+            records.met(bert.record(["memory:9"], 1, 2))
+            assert down == [peer]
 
     asyncio.run(scenario())

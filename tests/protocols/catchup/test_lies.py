@@ -389,3 +389,18 @@ def test_what_somebody_has_and_did_not_bring_is_asked_for_again_though_nothing_h
     member.take(Logged((Run(".t", 7, LIFE, 11, 30),)))
     member.hear(peer, Answered(question.number, brought=20))  # type: ignore[attr-defined]
     assert not member.catching.shelves.shelves[stream].promised
+
+
+def test_where_filters_are_asked_a_log_that_begins_in_the_midst_is_unlike_others_until_that_is_looked_at() -> None:
+    member = Member()
+    shelves = member.catching.shelves
+    shelves.wishes.wheres = lambda topic: ("x > 5",)  # type: ignore[method-assign]
+    member.take(Logged((Run(".t", 8, LIFE, 161, 240),)))
+    tops = {7: 10, 8: 240}
+    words = [shelves.shelves[Stream(".t", peer, LIFE)].stream_word for peer in tops]
+    whole = [rules.word_of(word, Ordinals([(1, top)])) for word, top in zip(words, tops.values(), strict=True)]
+    assert shelves.digest(".t") != rules.digest_of(whole)
+    shelf = shelves.shelves[Stream(".t", 8, LIFE)]
+    shelf.done.add(1, 160)  # others said that none of these matches
+    shelf.word = None
+    assert shelves.digest(".t") == rules.digest_of(whole)

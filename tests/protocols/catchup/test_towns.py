@@ -265,6 +265,28 @@ def test_who_asks_for_some_events_only_is_brought_those_and_no_other(spread: Spr
     assert sum(1 in fate.got for fate in town.chronicle.fates.values()) == 40
 
 
+@pytest.mark.parametrize("spread", ["dispatch", "hpmcast"])
+def test_who_asks_for_some_events_and_comes_back_in_the_midst_of_them_gets_the_first_too(spread: SpreadName) -> None:
+    """By the time it compares, the last event is here: nothing but the beginning tells its log from others."""
+    town = logged(spread, 0, seconds=0)
+    for peer, where in enumerate(("x > 5", "x > 5", "x > 7")):
+        town.start(peer, Pattern(".p", where))
+    town.run(2)
+    town.start(9, ".p")
+    town.run(12)
+    town.crash(1)
+    missed = []
+    for number in range(60):
+        missed.append(town.publish(9, ".p", {"x": number % 10}))
+        town.run(0.01)
+    town.restart(1, memory=True)
+    for number in range(300):
+        missed.append(town.publish(9, ".p", {"x": number % 10}))
+        town.run(0.01)
+    wanted = [each for each in missed if town.reads(1, town.fate(each).event)]
+    assert town.seconds_until(lambda: not lacks(town, 1, wanted), at_most=2 * SOON_S) <= SOON_S
+
+
 # What it costs
 
 

@@ -49,6 +49,10 @@ class Incoming:
             return self.records.vouched(hello.record)
         return self.records.admit(hello.record)
 
+    def proved(self, hello: Hello) -> None:
+        """A node showed that it is who it says: nothing is sent to it yet."""
+        self.records.met(hello.record)
+
     def greeted(self, link: Link, hello: Hello) -> None:
         """A node is linked. Where one that took our call says it is, it is: that is worth remembering."""
         assert link.peer is not None

@@ -44,11 +44,19 @@ class Records:
         record = self.vouched(data)
         before = self.book.get(record.peer)
         if self.book.add(record, data):
-            if before is not None and before.record.life != record.life:
+            if before is not None and before.life != record.life:
                 self._end_life(record.peer)
             self.rules.met(record.peer)
             self.driver.feed(Introduced(record.peer, owner_word(self.trust.owner(record.peer))))
         return record
+
+    def met(self, data: bytes) -> None:
+        """Whoever proved to be there showed this record: it lives the life that stands in it, whatever we know."""
+        record = self.trust.admit(data, time.time())
+        entry = self.book.get(record.peer)
+        if entry is not None and entry.life != record.life:
+            entry.life = record.life
+            self._end_life(record.peer)
 
     def _end_life(self, peer: Peer) -> None:
         """A new process has the name: what the one before asked for it has not asked for. Records come before whatever

@@ -16,10 +16,12 @@ AHEAD_US = 3_600_000_000
 class Entry:
     """A peer's newest record, and the bytes it came as: they are passed on as they are."""
 
-    __slots__ = ("data", "record")
+    __slots__ = ("data", "life", "record")
 
     def __init__(self, record: Record, data: bytes) -> None:
         self.record = record
+        self.life = record.life
+        "The one it was last met in: a clock that was wrong may keep a newer life from having the newer record."
         self.data = data
 
 

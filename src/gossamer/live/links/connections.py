@@ -37,6 +37,9 @@ LINKS_PER_PEER = 8
 class Arriving(Receiver, Protocol):
     """Whoever judges what nodes say."""
 
+    def proved(self, hello: Hello) -> None:
+        """A node is who it says, and is about to be linked."""
+
     def greeted(self, link: Link, hello: Hello) -> None:
         """A node is linked."""
 
@@ -152,6 +155,7 @@ class Connections:
         if len(same) > LINKS_PER_PEER:
             same[0].refuse("too many links")
         self.calls.lost.pop(link.peer, None)
+        self.incoming.proved(hello)
         line = self.outgoing.line(link.peer)
         if not link.dialed:  # one that greets us when we call may still hang up
             line.failures, line.blocked_until_s = 0, 0.0

@@ -184,10 +184,11 @@ class Shelves:
         """Whether what stands before the first that is here may be for us, too. A hole at the beginning is the one that
         shows nowhere else, and where filters are asked, none does: until that is found out, or as long as somebody did
         not bring what it has, this log is unlike others."""
-        since_us = self.since_us(shelf.stream)
-        if since_us is None or shelf.newer is None or shelf.stream.incarnation > since_us:
+        since_us, filtered = self.since_us(shelf.stream), self.wishes.wheres(shelf.stream.topic)
+        if since_us is None or shelf.newer is None or (shelf.stream.incarnation > since_us and not filtered):
             return False
-        return bool(Ordinals([(shelf.older + 1, shelf.newer - 1)]).without(shelf.has())) if shelf.newer > 1 else False
+        known = max(shelf.older, shelf.examined) if filtered else shelf.older
+        return shelf.newer > known + 1 and bool(Ordinals([(known + 1, shelf.newer - 1)]).without(shelf.has()))
 
     def page(self, topic: Topic, after: Stream | None) -> tuple[list[StreamHeld], bool]:
         """What is held of the first streams after one, and whether there are more."""
