@@ -265,6 +265,13 @@ class GivenUp(Struct, frozen=True):
     "Whether only some of them may have been wanted: our user asked for those that match a filter."
 
 
+class Settled(Struct, frozen=True):
+    """Whatever our user wants of these events is in the log, though not all of them are: the log is to remember that,
+    so that the next life of this node does not ask for them."""
+
+    runs: tuple[Run, ...]
+
+
 class Note(Struct, frozen=True, gc=False):
     """Something worth a trace row; never needed for the protocol to work."""
 
@@ -275,7 +282,7 @@ class Note(Struct, frozen=True, gc=False):
     detail: str | None = None
 
 
-Effect: TypeAlias = Send | SetTimer | Deliver | Relayed | Missing | Fetch | ReadLog | GivenUp | Note
+Effect: TypeAlias = Send | SetTimer | Deliver | Relayed | Missing | Fetch | ReadLog | GivenUp | Settled | Note
 
 
 class Machine(Protocol):

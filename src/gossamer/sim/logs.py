@@ -4,7 +4,19 @@ from collections.abc import Iterable, Sequence
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Deliver, Effect, FromLog, Given, GivenUp, Logged, Pruned, ReadLog, Relayed, Run
+from gossamer.core.machine import (
+    Deliver,
+    Effect,
+    FromLog,
+    Given,
+    GivenUp,
+    Logged,
+    Pruned,
+    ReadLog,
+    Relayed,
+    Run,
+    Settled,
+)
 from gossamer.parts.ordinals import Ordinals
 from gossamer.protocols.catchup.messages import Stream
 from gossamer.protocols.catchup.rules import by_stream, runs_of
@@ -19,16 +31,21 @@ class Log:
 
     def __init__(self) -> None:
         self.events: dict[tuple[Stream, int], Event] = {}
-        self.pruned: dict[Stream, Ordinals] = {}
+        self.done: dict[Stream, Ordinals] = {}
+        "What need not be asked for: pruned, given up, or known to be here if it is wanted."
 
     def keep(self, event: Event) -> Run:
         stream = Stream(event.topic, event.id.publisher, event.id.incarnation)
         self.events[stream, event.ordinal] = event
         return runs_of(stream, [(event.ordinal, event.ordinal)])[0]
 
-    def prune(self, runs: Iterable[Run]) -> None:
+    def settle(self, runs: Iterable[Run]) -> None:
         for stream, ordinals in by_stream(runs).items():
-            self.pruned.setdefault(stream, Ordinals()).add_all(ordinals)
+            self.done.setdefault(stream, Ordinals()).add_all(ordinals)
+
+    def prune(self, runs: Sequence[Run]) -> None:
+        self.settle(runs)
+        for stream, ordinals in by_stream(runs).items():
             for first, last in ordinals:
                 for ordinal in range(first, last + 1):
                     self.events.pop((stream, ordinal), None)
@@ -40,7 +57,7 @@ class Log:
         return runs_all(found)
 
     def gone(self) -> list[Run]:
-        return runs_all(self.pruned)
+        return runs_all(self.done)
 
     def read(self, runs: Sequence[Run]) -> tuple[list[Event], list[Run]]:
         """Events of these runs, and what was too much."""
@@ -89,6 +106,8 @@ class Logs(Watcher):
             elif type(effect) is GivenUp:
                 self.gaps.setdefault(peer, []).append(effect)
                 self.log(peer).prune([effect.run])
+            elif type(effect) is Settled:
+                self.log(peer).settle(effect.runs)
         if kept:
             self._give(peer, Logged(tuple(runs_all(by_stream(kept)))))
 

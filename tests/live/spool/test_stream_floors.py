@@ -36,6 +36,18 @@ def test_what_was_given_up_is_known_to_the_next_life_and_told_to_those_who_wante
     asyncio.run(scenario())
 
 
+def test_what_is_settled_is_known_to_the_next_life_and_no_loss(tmp_path: Path) -> None:
+    async def scenario() -> None:
+        async with spooling(tmp_path) as spool:
+            await spool.subscriptions.open(row("all", ".a"))
+            spool.settle([stretch(1, 70, ".a.x"), stretch(1, 5, ".a.x")])
+        async with spooling(tmp_path) as spool:
+            assert await spool.stream_floors() == [stretch(1, 70, ".a.x")]
+            assert [each.gone for each in await spool.subscriptions.all()] == [0]
+
+    asyncio.run(scenario())
+
+
 def test_a_floor_rises_with_the_commit_that_deletes_and_not_before(tmp_path: Path) -> None:
     db = sqlite3.connect(tmp_path / "facts")
     db.execute("CREATE TABLE facts (name TEXT PRIMARY KEY, value INTEGER NOT NULL)")

@@ -287,6 +287,63 @@ def test_who_asks_for_some_events_and_comes_back_in_the_midst_of_them_gets_the_f
     assert town.seconds_until(lambda: not lacks(town, 1, wanted), at_most=2 * SOON_S) <= SOON_S
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+@pytest.mark.parametrize("spread", ["dispatch", "hpmcast"])
+def test_what_a_former_life_missed_in_the_midst_is_looked_for_where_filters_are_asked(
+    spread: SpreadName, goes_on: bool
+) -> None:
+    """Killed with later events on its disk, before it could ask for what it lacks: a log with filters has holes anyway,
+    so nothing shows there."""
+    town = logged(spread, 0, seconds=0)
+    for peer, where in enumerate(("x > 5", "x > 5", "x > 7")):
+        town.start(peer, Pattern(".p", where))
+    town.start(9, ".p")
+    town.run(12)
+    sent = publish_numbers(town, 40)
+    town.run(25)
+    town.split([0, 2, 9], [1])
+    sent += publish_numbers(town, 30)
+    town.heal()
+    while not any(1 in town.fate(each).got for each in sent[70:]):
+        assert len(sent) < 400
+        sent += publish_numbers(town, 1, first=9)
+    town.crash(1)
+    town.run(120)  # what others keep at hand has gone; their logs have it
+    town.restart(1, memory=True)
+    wanted = [each for each in sent if town.reads(1, town.fate(each).event)]
+    assert lacks(town, 1, wanted) > 5
+    if goes_on:
+        sent += publish_numbers(town, 50)
+    assert town.seconds_until(lambda: not lacks(town, 1, wanted), at_most=2 * SOON_S) <= SOON_S
+    town.run(40)
+    assert not logs(town).gaps
+
+
+@pytest.mark.parametrize("spread", ["dispatch", "hpmcast"])
+def test_what_a_former_life_was_sure_of_is_not_asked_for_again_where_filters_are_asked(spread: SpreadName) -> None:
+    town = logged(spread, 0, seconds=0)
+    for peer, where in enumerate(("x > 5", "x > 5", "x > 7")):
+        town.start(peer, Pattern(".p", where))
+    town.start(9, ".p")
+    town.run(12)
+    publish_numbers(town, 40)
+    town.run(35)  # twice calm
+    town.crash(1)
+    spoken = Spoken(town)
+    town.world.watch(spoken)
+    town.restart(1, memory=True)
+    town.run(30)
+    assert "catchup.lacks" not in spoken.kinds
+
+
+def publish_numbers(town: Town, count: int, first: int = 0) -> list[EventId]:
+    sent = []
+    for number in range(first, first + count):
+        sent.append(town.publish(9, ".p", {"x": number % 10}))
+        town.run(0.01)
+    return sent
+
+
 # What it costs
 
 

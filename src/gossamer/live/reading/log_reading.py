@@ -7,7 +7,7 @@ from collections.abc import Coroutine, Sequence
 
 from gossamer.core.errors import GossamerError, PeerFault
 from gossamer.core.ids import Peer
-from gossamer.core.machine import FromLog, GivenUp, Logged, Pruned, ReadLog, Run
+from gossamer.core.machine import FromLog, GivenUp, Logged, Pruned, ReadLog, Run, Settled
 from gossamer.live.arriving.bodies import Bodies
 from gossamer.live.arriving.records import Records
 from gossamer.live.links.address_book import AddressBook
@@ -133,6 +133,10 @@ class LogReading:
             return
         if self.readers.durables is not None:
             self.readers.durables.lose(gone)
+
+    def settle(self, settled: Settled) -> None:
+        if self.spool is not None:
+            self.spool.settle([Stretch(*stretch_of(run)) for run in settled.runs])
 
 
 def stretch_of(run: Run) -> tuple[str, int, int, int, int]:

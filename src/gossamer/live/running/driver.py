@@ -27,6 +27,7 @@ from gossamer.core.machine import (
     Relayed,
     Send,
     SetTimer,
+    Settled,
 )
 from gossamer.core.messages import names_of
 from gossamer.core.topics import Topic
@@ -129,6 +130,8 @@ class Driver:
                 self.log.read(effect)  # type: ignore[arg-type]
             elif kind is GivenUp:
                 self.log.give_up(effect)  # type: ignore[arg-type]
+            elif kind is Settled:
+                self.log.settle(effect)  # type: ignore[arg-type]
             else:
                 self._note(effect)  # type: ignore[arg-type]
         if not self._ticking:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from gossamer.core.ids import EventId, Peer
-from gossamer.core.machine import Deliver, Fetch, GivenUp, Missing, ReadLog, Relayed
+from gossamer.core.machine import Deliver, Fetch, GivenUp, Missing, ReadLog, Relayed, Settled
 from gossamer.live.arriving.bodies import Body
 from gossamer.live.links.bundle import Bundle
 from gossamer.wire.frame import Copy
@@ -46,10 +46,11 @@ class Fetches(Protocol):
 
 
 class ReadsLog(Protocol):
-    """`ReadLog` and `GivenUp`: what others lack, and what nobody has any more."""
+    """`ReadLog`, `GivenUp` and `Settled`: what others lack, what nobody has any more, what need not be asked for."""
 
     def read(self, wanted: ReadLog) -> None: ...
     def give_up(self, lost: GivenUp) -> None: ...
+    def settle(self, settled: Settled) -> None: ...
 
 
 @dataclass(frozen=True)

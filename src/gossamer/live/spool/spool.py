@@ -145,13 +145,17 @@ class Spool:
         return await self._courier.ask(lambda store: store.events.streams.held())
 
     async def stream_floors(self) -> list[Stretch]:
-        """What of which streams was pruned, or given up, up to the last."""
+        """What of which streams was pruned, given up or is known to be all there is for us, up to the last."""
         return await self._courier.ask(lambda store: store.stream_floors.all())
 
     async def give_up(self, gone: Stretch) -> dict[Key, int]:
         """Nobody has these any more, which is on disk when this returns. Which durable subscriptions lost them, and how
         many these have lost for good in all their lives."""
         return await self._courier.note(lambda store: store.give_up(gone))
+
+    def settle(self, settled: Sequence[Stretch]) -> None:
+        """What is wanted of these is here: a later life need not ask for them."""
+        self._courier.change(lambda store: store.stream_floors.rise(settled))
 
     async def read_stream(
         self, topic: Topic, publisher: Peer, incarnation: int, first: int, last: int, limit_bytes: int = 1 << 20

@@ -1,4 +1,5 @@
-"""How far streams need not be asked for again: what was pruned, or given up, would otherwise come back after a restart.
+"""How far streams need not be asked for again: what was pruned, or given up, would otherwise come back after a restart;
+and where filters are asked, nothing but this tells what was lost in a crash from what was never for us.
 
 They stand among the facts, each under the name of its stream."""
 
@@ -13,7 +14,7 @@ PREFIX = "stream "
 
 
 class StreamFloors:
-    """For each stream the last ordinal that is gone."""
+    """For each stream the last ordinal that is gone, or is known to be here if it is wanted."""
 
     def __init__(self, db: sqlite3.Connection) -> None:
         self.db = db
@@ -23,7 +24,7 @@ class StreamFloors:
         "Those that the next commit makes higher."
 
     def rise(self, gone: Iterable[Stretch]) -> None:
-        """These were given up."""
+        """These need not be asked for."""
         self.changed.update(self._higher(gone))
 
     def _higher(self, gone: Iterable[Stretch]) -> dict[str, int]:

@@ -11,7 +11,7 @@ from typing import TypeAlias
 from gossamer.core.draws import fold
 from gossamer.core.ids import Peer, peer_of
 from gossamer.core.layer import Bound
-from gossamer.core.machine import SECOND_US, Run
+from gossamer.core.machine import SECOND_US, Run, Settled
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.ordinals import Ordinals
@@ -126,7 +126,6 @@ class Shelves:
                 self.torn[shelf.stream] = None
             if former:
                 shelf.former = shelf.held.floor + 1
-                shelf.examined = shelf.marked = shelf.held.top
                 continue
             if shelf.newer is None or run.first < shelf.newer:
                 shelf.newer = run.first
@@ -155,10 +154,15 @@ class Shelves:
 
     def settle(self) -> None:
         """Nothing happened for a while: where filters are asked, what lies between what came is not for us."""
+        settled: list[Run] = []
         for shelf in self.shelves.values():
             goes_on = shelf.former is None or shelf.live is not None
             if goes_on and self.wishes.wheres(shelf.stream.topic) and not self.missing(shelf):
+                if shelf.marked > shelf.examined:
+                    settled += rules.runs_of(shelf.stream, [(1, shelf.marked)])
                 shelf.examined, shelf.marked, shelf.word = shelf.marked, shelf.held.top, None
+        if settled:
+            self.node.out.effects.append(Settled(tuple(settled)))
 
     # -- what is there ------------------------------------------------------------------------------------------
 
@@ -176,19 +180,26 @@ class Shelves:
         if shelf.word is None:
             have = Ordinals([(1, shelf.has().top)]) if self.wishes.wheres(shelf.stream.topic) else shelf.has()
             shelf.word = rules.word_of(shelf.stream_word, have)
-            if shelf.promised or self._begins_unsurely(shelf):
+            if shelf.promised or self._unsure(shelf):
                 shelf.word = fold(shelf.word, have.floor + 1)
         return shelf.word
 
-    def _begins_unsurely(self, shelf: Shelf) -> bool:
-        """Whether what stands before the first that is here may be for us, too. A hole at the beginning is the one that
-        shows nowhere else, and where filters are asked, none does: until that is found out, or as long as somebody did
-        not bring what it has, this log is unlike others."""
-        since_us, filtered = self.since_us(shelf.stream), self.wishes.wheres(shelf.stream.topic)
-        if since_us is None or shelf.newer is None or (shelf.stream.incarnation > since_us and not filtered):
-            return False
+    def _unsure(self, shelf: Shelf) -> Ordinals:
+        """What may be for us, too, though no hole shows it: what stands before the first that is here; and where
+        filters are asked, what a former life did not get. Until that is found out, or as long as somebody did not bring
+        what it has, this log is unlike others."""
+        since_us, filtered = self.since_us(shelf.stream), bool(self.wishes.wheres(shelf.stream.topic))
+        if since_us is None or (shelf.stream.incarnation > since_us and not filtered):
+            return Ordinals()
         known = max(shelf.older, shelf.examined) if filtered else shelf.older
-        return shelf.newer > known + 1 and bool(Ordinals([(known + 1, shelf.newer - 1)]).without(shelf.has()))
+        last = 0 if shelf.newer is None else shelf.newer - 1
+        if filtered and shelf.former is not None:
+            last = max(last, self._former_end(shelf))
+        return Ordinals([(known + 1, last)] if last > known else []).without(shelf.has())
+
+    def _former_end(self, shelf: Shelf) -> int:
+        """Up to here a hole may be what a former life did not get."""
+        return shelf.held.top if shelf.live is None else shelf.live
 
     def page(self, topic: Topic, after: Stream | None) -> tuple[list[StreamHeld], bool]:
         """What is held of the first streams after one, and whether there are more."""
@@ -238,7 +249,7 @@ class Shelves:
         if self.wishes.wheres(shelf.stream.topic):  # what lies between what came by itself did not match
             if shelf.former is None or shelf.live is None:
                 return Ordinals()
-            first, last = shelf.examined + 1, shelf.live
+            first, last = max(first, shelf.examined + 1), shelf.live
         return Ordinals([(first, last)]).without(shelf.has()).without(shelf.lost).without(shelf.coming)
 
 
