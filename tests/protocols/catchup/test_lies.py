@@ -20,6 +20,7 @@ from gossamer.core.machine import (
     Send,
     Started,
     Subscribe,
+    Unsubscribe,
 )
 from gossamer.parts.ordinals import Ordinals
 from gossamer.protocols import CATALOGUE
@@ -404,3 +405,19 @@ def test_where_filters_are_asked_a_log_that_begins_in_the_midst_is_unlike_others
     shelf.done.add(1, 160)  # others said that none of these matches
     shelf.word = None
     assert shelves.digest(".t") == rules.digest_of(whole)
+
+
+@pytest.mark.parametrize(("life", "speaks"), [(LIFE, True), (1, False)])
+def test_who_asked_with_a_filter_only_after_a_stream_began_does_not_speak_for_what_it_lacks_of_it(
+    life: int, speaks: bool
+) -> None:
+    """It may never have wanted what somebody else asks for now."""
+    member = Member()
+    member.take(Unsubscribe(".t"))
+    member.seconds(1)
+    member.take(Subscribe(".t", "x > 5"))
+    runs = tuple(Run(".t", 8, life, first, last) for first, last in ((1, 10), (11, 20), (21, 30), (31, 31)))
+    member.take(Logged((runs[1], runs[3])))
+    member.catching.shelves.shelves[Stream(".t", 8, life)].examined = 30
+    ((_, answer),) = said(member.hear(2, Lacks(".t", 1, (runs[0], runs[2]), ("x > 5",))), Answered)
+    assert answer.lacks == (() if speaks else (runs[0], runs[2]))  # type: ignore[attr-defined]

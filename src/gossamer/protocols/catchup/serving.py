@@ -86,7 +86,7 @@ class Serving:
             found += rules.runs_of(stream, part)
             left += rules.runs_of(stream, Ordinals([(end + 1, run.last)]))
             lacking = Ordinals([(run.first, end)]).without(held)
-            if lacks.wheres and self.wishes.include(run.topic, lacks.wheres):
+            if lacks.wheres and self.wishes.include(run.topic, lacks.wheres, run.incarnation):
                 lacking = lacking.without(self._settled(stream))
             if not (lacks.one and held):
                 unknown += rules.runs_of(stream, lacking.rough(2))

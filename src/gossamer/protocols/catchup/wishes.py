@@ -44,9 +44,9 @@ class Wishes:
         ours = [*dict.fromkeys(where for begun_us in self._above(topic) for where in begun_us)]
         return () if "" in ours else tuple(ours)
 
-    def include(self, topic: Topic, wheres: Sequence[Where]) -> bool:
-        """Whether whatever somebody asks for of a topic is wanted here too."""
-        ours = [where for begun_us in self._above(topic) for where in begun_us]
+    def include(self, topic: Topic, wheres: Sequence[Where], before_us: int) -> bool:
+        """Whether whatever somebody asks for of a topic is wanted here too, and was so before this time."""
+        ours = [where for begun_us in self._above(topic) for where, us in begun_us.items() if us < before_us]
         if "" in ours or not wheres:
             return "" in ours
         return all(any(text_covers(wide, narrow) for wide in ours) for narrow in wheres)
