@@ -36,6 +36,7 @@ from gossamer.protocols import CATALOGUE
 from gossamer.protocols.recovery.messages import Again
 from gossamer.testing import Network
 from gossamer.wire.codec import Codec
+from gossamer.wire.proof import BATCH_MAX
 from gossamer.wire.sealed import head_of, seal
 from live.handing import Hows, Plain
 from live.watching import payloads, until
@@ -212,7 +213,7 @@ def test_packs_that_nobody_took_are_sent_by_the_next_life(
             node = await network.node("publisher", **settings)
             await asyncio.gather(*[node.publish(".x", b"%d" % number) for number in range(200)])
             assert node.station.spool is not None
-            assert max(each.more for each in await node.station.spool.outbox(200)) == 63
+            assert max(each.more for each in await node.station.spool.outbox(200)) == BATCH_MAX - 1
             await network.crash("publisher")
             again = await network.node("publisher", **settings)
             assert (len(again.station.handover.unacked) == 200) == (at_once > 200)

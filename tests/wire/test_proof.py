@@ -122,7 +122,7 @@ def test_a_real_signature_holds_and_another_key_s_does_not() -> None:
 
 @pytest.mark.parametrize("size", [0, BATCH_MAX + 1])
 def test_a_batch_of_no_or_too_many_events_is_not_proved(size: int) -> None:
-    with pytest.raises(ValueError, match="a batch holds 1 to 64 events"):
+    with pytest.raises(ValueError, match="a batch holds 1 to 128 events"):
         prove([leaf(b"head", b"")] * size, KEY, sign)
 
 

@@ -12,7 +12,7 @@ from gossamer.core.errors import PeerFault
 from gossamer.core.events import Event
 from gossamer.core.ids import ORDINAL_MAX, EventId
 from gossamer.core.patterns import Tag
-from gossamer.wire.proof import PATH_MAX, leaf
+from gossamer.wire.proof import BATCH_MAX, PATH_MAX, leaf
 from gossamer.wire.sealed import HEAD_BYTES_MAX, SEAL_BYTES_MAX, head_of, seal, unseal
 from wire import golden
 
@@ -151,9 +151,9 @@ def test_a_tag_of_yesterday_told_no_age() -> None:
     [
         pytest.param([b"k" * 7, b"s" * 64, 2, 1, b"h" * 16], id="a short key"),
         pytest.param([b"k" * 8, b"s" * 63, 2, 1, b"h" * 16], id="a short signature"),
-        pytest.param([b"k" * 8, b"s" * 64, 65, 1, b"h" * 16], id="too many leaves"),
+        pytest.param([b"k" * 8, b"s" * 64, BATCH_MAX + 1, 1, b"h" * 16], id="too many leaves"),
         pytest.param([b"k" * 8, b"s" * 64, 0, 0, b""], id="no leaves"),
-        pytest.param([b"k" * 8, b"s" * 64, 2, 65, b"h" * 16], id="an index beyond any tree"),
+        pytest.param([b"k" * 8, b"s" * 64, 2, BATCH_MAX + 1, b"h" * 16], id="an index beyond any tree"),
         pytest.param([b"k" * 8, b"s" * 64, 2, 1, [b"h" * 16]], id="a path in pieces"),
         pytest.param([b"k" * 8, b"s" * 64, 64, 1, b"h" * 16 * (PATH_MAX + 1)], id="a long path"),
     ],

@@ -13,9 +13,9 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 from msgspec import Meta, Struct
 
-BATCH_MAX = 64
+BATCH_MAX = 128
 "Events under one signature at most: a path is then no longer than PATH_MAX."
-PATH_MAX = 7
+PATH_MAX = 8
 REMEMBERED = 20_000
 "Nodes of verified trees remembered; siblings of a verified path are genuine too, so later leaves need few hashes."
 ROOT = -1
