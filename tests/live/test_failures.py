@@ -15,7 +15,10 @@ import pytest
 
 from gossamer.core.errors import TransportDown
 from gossamer.core.machine import Fired, SetTimer
+from gossamer.live.clients.client import Client
+from gossamer.live.clients.session import ClientSession
 from gossamer.live.config.config import load
+from gossamer.live.links.transports.memory import Memory
 from gossamer.live.node import Node
 from gossamer.live.running import daemon as daemon_module
 from gossamer.live.running import driver as driver_module
@@ -217,6 +220,26 @@ def test_what_fails_in_a_timer_a_task_or_a_callback_of_a_node_is_its_own() -> No
         assert "failed: RuntimeError: a bug" in node.health().about["why"]
 
     guest(act)
+
+
+def test_what_fails_while_a_client_is_served_is_the_nodes_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def failing(*_: object) -> None:
+        raise RuntimeError("a bug")
+
+    async def scenario() -> None:
+        heard = list[object]()
+        asyncio.get_running_loop().set_exception_handler(lambda loop, context: heard.append(context))
+        monkeypatch.setattr(ClientSession, "_reply", failing)
+        async with Network() as network:
+            node = await network.node("a")
+            async with Client(node.address, transport=Memory(network.memory)) as client:
+                asking = asyncio.create_task(client.subscriptions())
+                await until(lambda: node.metrics.failures == 1)
+                asking.cancel()
+            assert "failed: RuntimeError: a bug" in node.health().about["why"]
+        assert heard == []
+
+    asyncio.run(scenario())
 
 
 def test_what_fails_at_a_message_or_a_commit_is_told_and_the_link_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

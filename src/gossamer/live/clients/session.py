@@ -140,7 +140,7 @@ class ClientSession:
         task.add_done_callback(lambda _: self.turns.done(self.identity, size))  # also of one that never began
 
     def spawn(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        task = asyncio.get_running_loop().create_task(work)
+        task = self.node.station.loop.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
@@ -157,7 +157,7 @@ class ClientSession:
                 link.write(part)
         else:
             if not self._unsent:
-                asyncio.get_running_loop().call_soon(self._flush)
+                self.node.station.loop.call_soon(self._flush)
             self._unsent.append(data)
             self._unsent_bytes += len(data)
             if self._unsent_bytes > PART_BYTES:
