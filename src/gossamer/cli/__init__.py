@@ -65,6 +65,11 @@ class Commands(click.Group):
             _fail(str(problem), 1)
         except GossamerError as problem:
             _fail(str(problem), 2)
+        except click.exceptions.NoArgsIsHelpError:
+            raise  # the help is the answer
+        except click.UsageError as wrong:
+            helped = f" (see `{wrong.ctx.command_path} --help`)" if wrong.ctx is not None else ""
+            _fail(wrong.format_message().rstrip(".") + helped, wrong.exit_code)
         except ModuleNotFoundError as missing:
             package = (missing.name or "").partition(".")[0]
             if package not in EXTRAS:
@@ -80,7 +85,9 @@ def _fail(sentence: str, code: int) -> None:
     sys.exit(code)
 
 
-@click.command(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.command(
+    "gossamer", cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110}
+)
 @click.version_option(__version__, prog_name="gossamer")
 def main() -> None:
     """Publish/subscribe without a broker, where an event only ever touches processes that want it.

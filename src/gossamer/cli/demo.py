@@ -21,6 +21,7 @@ from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
 from gossamer.cli.demo_screen import Screen, show_verdict
 from gossamer.cli.demo_story import Happened, Story
+from gossamer.cli.numbers import Real
 from gossamer.cli.running import starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
@@ -41,7 +42,7 @@ NETWORK, STORY = "network", "demo.json"
     "--loss",
     default=0.1,
     show_default=True,
-    type=click.FloatRange(0, 0.5),
+    type=Real(0, 0.5),
     help="The share of events and messages that each node loses on purpose.",
 )
 @click.option("--quick", is_flag=True, help="Nine processes and 40 events instead.")

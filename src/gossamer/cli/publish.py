@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
 from gossamer.cli.in_flight import publish_all
+from gossamer.cli.numbers import Real
 from gossamer.cli.stdin import lines
 from gossamer.cli.terminal import say, say_json
 from gossamer.core.errors import Misuse, TransportDown
@@ -44,7 +45,7 @@ STDIN = "-"
 @click.option("--seed", "seeds", multiple=True, metavar="HOST:PORT", help="Whose guest, if need be (repeatable).")
 @click.option(
     "--timeout",
-    type=click.FloatRange(0, PATIENCE_MAX_S, min_open=True),
+    type=Real(0, PATIENCE_MAX_S, min_open=True),
     default=10.0,
     show_default=True,
     help="Seconds to wait until members have the events, with --wait or as a guest.",

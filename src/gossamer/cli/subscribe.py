@@ -19,6 +19,7 @@ import click
 from msgspec import Struct
 
 from gossamer.cli.attaching import Attachment, attaching, attachment, notice, spelled
+from gossamer.cli.numbers import Real
 from gossamer.cli.terminal import safe, safe_json, say_json, write
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.events import Attribute
@@ -44,7 +45,7 @@ PAUSE_MAX_S = 5.0
 @click.option("--no-recover", is_flag=True, help="Do not look for events that were lost on the way.")
 @click.option("--ordered", is_flag=True, help="In order per publisher and topic; otherwise in no particular one.")
 @click.option("--count", type=click.IntRange(1), help="Stop after so many events.")
-@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Stop after so many seconds.")
+@click.option("--timeout", type=Real(0, min_open=True), help="Stop after so many seconds.")
 def command(
     topic_name: str,
     path: Path | None,
