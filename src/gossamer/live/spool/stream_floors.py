@@ -38,6 +38,8 @@ class StreamFloors:
     def write(self, pruned: Iterable[Stretch]) -> None:
         """Inside a transaction, which deletes these; `clear` once that is committed."""
         rows = self.changed | self._higher(pruned)
+        if not rows:
+            return  # as in most commits
         self.db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows.items())
         known = {**self.floors, **rows}
         self.db.executemany("DELETE FROM facts WHERE name = ?", [(name,) for name in too_many(known)])
