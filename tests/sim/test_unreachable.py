@@ -72,7 +72,7 @@ def test_whoever_is_linked_to_one_that_crashes_is_told_after_three_calls_and_nob
     assert 1.5 < at < 2.6  # 0.15, 0.3 and 0.6 s, each half to one and a half times as long
 
 
-def test_one_that_is_back_before_it_is_given_up_is_not() -> None:
+def test_one_that_is_back_before_it_is_given_up_is_met_as_another_life_and_not_left_alone() -> None:
     stage = Stage()
     stage.say(1, 2)
     stage.run(1)
@@ -80,7 +80,24 @@ def test_one_that_is_back_before_it_is_given_up_is_not() -> None:
     stage.run(0.4)
     stage.world.start(2)
     stage.run(10)
-    assert stage.gone(1) == []
+    assert [who for _, who in stage.gone(1)] == [2]
+    assert not stage.world.network.closed
+    stage.say(1, 2)
+    stage.say(2, 1)
+    stage.run(10)
+    assert len(stage.gone(1)) == 1
+
+
+def test_another_life_is_told_of_before_it_says_a_word() -> None:
+    stage = Stage()
+    stage.say(1, 2)
+    stage.run(1)
+    stage.world.crash(2)
+    stage.world.start(2)
+    stage.say(2, 1)
+    stage.run(0.001)
+    assert stage.gone(1) == [(1.0, 2)]
+    assert stage.gone(2) == []  # it knows of no former life of anybody
 
 
 def test_a_goodbye_is_no_news_until_somebody_has_something_to_say() -> None:

@@ -2,8 +2,9 @@
 
 A live node learns that a peer is gone in two ways. The connection to it breaks: it calls again, a few times. It has
 something to say to a peer that it has no connection to: it calls. Who answers no call is given up, the machine is told,
-and for a while nothing is sent there: not as long if that peer calls first, or has come back and others tell of it. A
-goodbye is not news, and a network that merely swallows what is said on an open connection tells nobody anything.
+and for a while nothing is sent there: not as long if that peer calls first, or has come back and others tell of it.
+Who meets another life of a peer than the one it knew is told so, too, before it hears a word of it. A goodbye is not
+news, and a network that merely swallows what is said on an open connection tells nobody anything.
 """
 
 from collections.abc import Sequence
@@ -29,6 +30,8 @@ class Unreachable(Watcher):
         self.world = world
         self.links: dict[Peer, dict[Peer, bool]] = {}
         "Whom each has, or in this life had, a connection to."
+        self.met: dict[Peer, dict[Peer, int]] = {}
+        "Which life of whom each has met."
         self.failures: dict[tuple[Peer, Peer], int] = {}
         self.failed: dict[tuple[Peer, Peer], tuple[int, int]] = {}
         "When whom gave up whom, and in which of its lives."
@@ -55,6 +58,12 @@ class Unreachable(Watcher):
         elif kind is Leave:
             self._disconnect(peer)
 
+    def sent(self, sender: Peer, target: Peer, message: Message) -> None:
+        """Before anything is heard on a connection, both ends know whose it is."""
+        life = self.met.get(target, {}).get(sender)
+        if life is not None and life < self.world.lives[sender] and self._reaches(sender, target):
+            self._meet(target, sender)
+
     def crashed(self, peer: Peer, now_us: int) -> None:
         for other in self._disconnect(peer):
             self._call(other, peer)
@@ -79,7 +88,18 @@ class Unreachable(Watcher):
                 known = self.links.setdefault(here, {})
                 known.pop(there, None)
                 known[there] = True
+                self._meet(here, there)
             self._forgive((here, there))
+
+    def _meet(self, me: Peer, peer: Peer) -> None:
+        """Whoever comes back as another life is not who it was: what was known of that one is over."""
+        known, life = self.met.setdefault(me, {}), self.world.lives.get(peer, 0)
+        if known.get(peer, life) < life:
+            here = self.world.lives[me]
+            self.world.at(
+                self.world.now_us, lambda: self.world.is_alive(me, here) and self.world.give(me, PeerDown(peer))
+            )
+        known[peer] = life
 
     def _forgive(self, pair: tuple[Peer, Peer]) -> None:
         self.failures.pop(pair, None)
@@ -97,7 +117,7 @@ class Unreachable(Watcher):
 
     def _forget(self, peer: Peer) -> None:
         """A new life knows of no failures. Others remember theirs."""
-        self.links[peer] = {}
+        self.links[peer], self.met[peer] = {}, {}
         for pair in [pair for pair in self.failures if pair[0] == peer]:
             self._forgive(pair)
 
@@ -128,6 +148,7 @@ class Unreachable(Watcher):
         pair = (me, peer)
         self.failures[pair] = self.failures.get(pair, 0) + 1
         self.links.setdefault(me, {}).pop(peer, None)
+        self.met.setdefault(me, {}).pop(peer, None)
         wait_s = min(BLOCK_MAX_S, BLOCK_S * 2 ** self.failures[pair]) * self._jitter()
         self.failed[pair] = (self.world.now_us, self.world.lives.get(peer, 0))
         self._close(pair, self.world.now_us + round(wait_s * SECOND_US))
