@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gossamer
-from gossamer.core.errors import GossamerError, Misuse, TransportDown
+from gossamer.core.errors import Full, GossamerError, Misuse, TransportDown
 from gossamer.core.ids import peer_of
 from gossamer.live.keys.keyring import Keyring
 from gossamer.live.keys.network import Network as Authority
@@ -52,6 +52,27 @@ def test_one_identity_cannot_hold_all_places(tmp_path: Path) -> None:
                     break
             async with client(keys, "bert", server) as other:
                 await other.publish(TOPIC, "0")
+
+    with authority(tmp_path) as keys:
+        asyncio.run(scenario(keys))
+
+
+def test_one_identity_cannot_fill_the_outbox(tmp_path: Path) -> None:
+    """Nobody takes what is published here: there is one node, and its user reads nothing."""
+
+    async def scenario(keys: Path) -> None:
+        small = {"spool": {"folder": str(tmp_path / "spool"), "outbox_bytes": 1 << 20, "outbox_full": "refuse"}}
+        given = {"keys": str(keys / "node"), "network": "cup", "bind": "127.0.0.1:0"}
+        async with (
+            gossamer.Node(**given, **small) as server,
+            client(keys, "anna", server) as anna,
+            client(keys, "bert", server) as bert,
+        ):
+            filling = asyncio.gather(*[anna.publish(TOPIC, bytes(8 << 10)) for _ in range(200)])
+            with pytest.raises(Full, match="half of the outbox"):
+                await filling
+            await bert.publish(TOPIC, "0")
+            await server.publish(TOPIC, "1")
 
     with authority(tmp_path) as keys:
         asyncio.run(scenario(keys))

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.publications import IDLE_US
 from gossamer.core.topics import Topic
+from gossamer.live.clients.outbox_share import OutboxShare
 from gossamer.live.config.tables import Limits
 from gossamer.parts.bucket import Bucket
 
@@ -41,6 +42,7 @@ class Identity:
         self.under_way = self.under_way_bytes = 0
         "Requests that are being served."
         self.awaits = self.awaited = 0
+        self.outbox = OutboxShare()
         self.topics: dict[Topic, int] = {}
         "What it published on lately, and when last; longest ago first."
         self.requests = self._requests(limits, now_us)

@@ -9,7 +9,8 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Any
 
-from gossamer.core.errors import GossamerError, Misuse
+from gossamer.core.errors import Full, GossamerError, Misuse
+from gossamer.core.ids import EventId
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
 from gossamer.live.clients.arguments import not_granted
@@ -38,6 +39,7 @@ from gossamer.live.links.control import (
 )
 from gossamer.live.links.link import Link
 from gossamer.live.links.transports import HIGH_WATER
+from gossamer.live.publishing.publishing import FULL_LOOK_S
 from gossamer.live.reading.durable_inbox import DurableInbox
 from gossamer.live.reading.inbox import Inbox
 from gossamer.live.running.clock import monotonic_us
@@ -204,11 +206,33 @@ class ClientSession:
 
     async def _publish(self, offer: Offer) -> None:
         try:
-            event_id = await self.node.publish(offer.topic, offer.payload, attributes=offer.attributes, key=offer.key)
-            answer = Answer(offer.number, event_id)
+            await self._room_in_outbox()
+            answer = Answer(offer.number, await self._published(offer))
         except GossamerError as wrong:
             answer = Answer(offer.number, None, *self.refused(wrong))
         self.say(answer)
+
+    async def _published(self, offer: Offer) -> EventId:
+        share, size = self.identity.outbox, self.identity.outbox.reserve(offer.payload)
+        try:
+            event_id = await self.node.publish(offer.topic, offer.payload, attributes=offer.attributes, key=offer.key)
+        except BaseException:
+            share.release(size)
+            raise
+        share.keep(event_id, size, self.node.station.handover.has_been_taken)
+        return event_id
+
+    async def _room_in_outbox(self) -> None:
+        """An identity whose events nobody takes waits, or is refused, before the outbox is full for others too."""
+        spool, is_over = self.node.config.spool, self.node.station.handover.has_been_taken
+        async with self.identity.outbox.in_turn:
+            while not self.identity.outbox.has_room(spool.outbox_bytes, is_over):
+                if spool.outbox_full == "refuse":
+                    raise Full(
+                        f"the publications of {self.link.name} fill half of the outbox, for too few members take them "
+                        f"({spool.outbox_bytes} bytes, spool.outbox_bytes): publish again later"
+                    )
+                await asyncio.sleep(FULL_LOOK_S)
 
     def _await(self, wish: Await) -> None:
         identity = self.identity

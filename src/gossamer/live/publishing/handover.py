@@ -325,17 +325,17 @@ class HandOver:
                     await self._changed.wait()
         if events is None:
             return self.taken.everything(len(self.unacked) + self.backlog.left)
-        return self.taken.these(events, self._has_been_taken)
+        return self.taken.these(events, self.has_been_taken)
 
     def _is_waiting(self, left: list[EventId] | None) -> bool:
         """Whether everything, or any of these, is not handed over yet; those that are fall out at the end."""
         if left is None:
             return bool(self.unacked or self.backlog)
-        while left and self._has_been_taken(left[-1]):
+        while left and self.has_been_taken(left[-1]):
             left.pop()
         return bool(left)
 
-    def _has_been_taken(self, event_id: EventId) -> bool:
+    def has_been_taken(self, event_id: EventId) -> bool:
         """What is neither under way nor left to the spool is over, long ago if nothing is known of it any more."""
         return event_id in self.taken or not (event_id in self.unacked or self.backlog)
 
