@@ -18,6 +18,7 @@ from gossamer.core.machine import (
     Received,
     Run,
     Send,
+    Settled,
     Started,
     Subscribe,
     Unsubscribe,
@@ -405,6 +406,20 @@ def test_where_filters_are_asked_a_log_that_begins_in_the_midst_is_unlike_others
     shelf.done.add(1, 160)  # others said that none of these matches
     shelf.word = None
     assert shelves.digest(".t") == rules.digest_of(whole)
+
+
+def test_a_node_is_sure_of_what_it_published_itself_and_the_log_need_not_remember_that() -> None:
+    """What its disk could not keep of its own goes out again after a restart, and is news to its readers then."""
+    member = Member()
+    member.take(Unsubscribe(".t"))
+    member.take(Subscribe(".t", "x > 5"))
+    member.take(Logged((Run(".t", ME, 5, 3, 9),), former=True))
+    assert member.catching.shelves.shelves[Stream(".t", ME, 5)].examined == 9
+    for first in (1, 11):
+        member.take(Logged((Run(".t", ME, LIFE, first, first), Run(".t", 7, LIFE, 20 + first, 20 + first))))
+        effects = member.seconds(25)
+    settled = {run.publisher for each in effects if type(each) is Settled for run in each.runs}
+    assert settled == {7}
 
 
 @pytest.mark.parametrize(("life", "speaks"), [(LIFE, True), (1, False)])

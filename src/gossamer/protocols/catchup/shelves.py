@@ -126,6 +126,8 @@ class Shelves:
                 self.torn[shelf.stream] = None
             if former:
                 shelf.former = shelf.held.floor + 1
+                if run.publisher == self.node.me:  # of our own nothing was missed on the way
+                    shelf.examined = shelf.marked = shelf.held.top
                 continue
             if shelf.newer is None or run.first < shelf.newer:
                 shelf.newer = run.first
@@ -158,7 +160,7 @@ class Shelves:
         for shelf in self.shelves.values():
             goes_on = shelf.former is None or shelf.live is not None
             if goes_on and self.wishes.wheres(shelf.stream.topic) and not self.missing(shelf):
-                if shelf.marked > shelf.examined:
+                if shelf.marked > shelf.examined and shelf.stream.publisher != self.node.me:
                     settled += rules.runs_of(shelf.stream, [(1, shelf.marked)])
                 shelf.examined, shelf.marked, shelf.word = shelf.marked, shelf.held.top, None
         if settled:
