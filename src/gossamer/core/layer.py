@@ -115,6 +115,9 @@ class Layer:
     def logged(self, runs: Sequence[Run], former: bool) -> None:
         """These events are in the log now; in a former life already, and that is all there is."""
 
+    def unkept(self, runs: Sequence[Run]) -> None:
+        """These were delivered, or relayed, and are not in the log: there was no room for them."""
+
     def pruned(self, runs: Sequence[Run]) -> None:
         """These were in the log and are no more."""
 

@@ -132,6 +132,8 @@ class Unkept(Struct, frozen=True):
     """The store could not keep these events, which were delivered or relayed: the next copy of each is news to it."""
 
     events: tuple[EventId, ...]
+    runs: tuple[Run, ...] = ()
+    "The same by their streams."
 
 
 class Logged(Struct, frozen=True):

@@ -218,8 +218,10 @@ class Stack:
             case machine.Fetched(peer, events):
                 for layer in self.layers:
                     layer.fetched(peer, events)
-            case machine.Unkept(unkept):
+            case machine.Unkept(unkept, runs):
                 self.door.forget(unkept)
+                for layer in self.layers:
+                    layer.unkept(runs)
             case machine.Pruned(runs):
                 self.publications.pruned(runs)
                 for layer in self.layers:

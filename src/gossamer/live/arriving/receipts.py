@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Unkept
+from gossamer.core.machine import Run, Unkept
 from gossamer.live.arriving.acks import AckQueue
 from gossamer.live.arriving.bodies import Bodies
 from gossamer.live.links.outgoing import Outgoing
@@ -59,7 +59,7 @@ class Receipts:
             self.queue.failed(ids(job))
         if failed:
             self.bodies.forget(failed)
-            self.driver.feed(Unkept(tuple(failed)))
+            self.driver.feed(Unkept(tuple(failed), tuple(Run(*each) for each in commit.unkept())))
         self._tell()
 
     def _committed(self, events: Sequence[EventId]) -> None:

@@ -86,6 +86,11 @@ class Commit(NamedTuple):
         """What came into the log."""
         return stretches_of([each for job in self.kept for each in job.kept if not is_bare(each)])
 
+    def unkept(self) -> list[Stretch]:
+        """What did not, and should have."""
+        bare = [each for job in self.kept for each in job.kept if is_bare(each)]
+        return stretches_of([*bare, *(each for job in self.failed for each in job.kept)])
+
 
 Job: TypeAlias = Accept | Keep | Change | Note | Ask
 Outcome: TypeAlias = "tuple[Future[Any], Any, GossamerError | None]"

@@ -113,6 +113,9 @@ class CatchUp(Layer):
     def logged(self, runs: Sequence[Run], former: bool) -> None:
         self.shelves.logged(runs, former)
 
+    def unkept(self, runs: Sequence[Run]) -> None:
+        self.shelves.unkept(runs)
+
     def pruned(self, runs: Sequence[Run]) -> None:
         self.shelves.pruned(runs)
 

@@ -43,6 +43,8 @@ class Shelf:
         "Not in the log, and not wanted: pruned, or not for us."
         self.lost = Ordinals()
         "Given up."
+        self.unkept = Ordinals()
+        "Delivered, and not in the log, for there was no room: whatever else is said of it, it is wanted."
         self.coming = Ordinals()
         "Accepted, and on its way into the log,"
         self.coming_us = 0
@@ -77,14 +79,15 @@ class Shelf:
 
     def has(self) -> Ordinals:
         """What is here, or need not be. What was given up would still be welcome."""
-        return self.held.with_all(self.done, [(1, self.older)])
+        here = self.held.with_all(self.done, [(1, self.older)])
+        return here.without(self.unkept) if self.unkept else here
 
     def keep(self, first: int, last: int) -> None:
         self.word = None
         self.held.add(first, last)
         self.held.join(HOLES_MAX)
-        self.coming.remove(first, last)
-        self.lost.remove(first, last)
+        for other in (self.unkept, self.coming, self.lost):
+            other.remove(first, last)
 
 
 class Shelves:
@@ -134,12 +137,22 @@ class Shelves:
             if not brought and (shelf.live is None or run.first < shelf.live):
                 shelf.live = run.first
 
+    def unkept(self, runs: Sequence[Run]) -> None:
+        for run in runs:
+            shelf = self.shelf(Stream(run.topic, run.publisher, run.incarnation))
+            shelf.word = None
+            shelf.coming.remove(run.first, run.last)
+            shelf.unkept.add(run.first, run.last)
+            shelf.unkept.join(HOLES_MAX)
+            shelf.unkept = shelf.unkept.without(shelf.held)
+            self.torn[shelf.stream] = None
+
     def pruned(self, runs: Sequence[Run]) -> None:
         for run in runs:
             shelf = self.shelf(Stream(run.topic, run.publisher, run.incarnation))
             shelf.word = None
-            shelf.held.remove(run.first, run.last)
-            shelf.lost.remove(run.first, run.last)
+            for other in (shelf.held, shelf.lost, shelf.unkept):
+                other.remove(run.first, run.last)
             shelf.done.add(run.first, run.last)
             shelf.done.join(HOLES_MAX)
 
@@ -197,7 +210,8 @@ class Shelves:
         last = 0 if shelf.newer is None else shelf.newer - 1
         if filtered and shelf.former is not None:
             last = max(last, self._former_end(shelf))
-        return Ordinals([(known + 1, last)] if last > known else []).without(shelf.has())
+        unsure = Ordinals([(known + 1, last)] if last > known else [])
+        return unsure.with_all(shelf.unkept).without(shelf.has())
 
     def _former_end(self, shelf: Shelf) -> int:
         """Up to here a hole may be what a former life did not get."""
@@ -230,6 +244,8 @@ class Shelves:
         lacking = claimed if shelf is None else claimed.without(shelf.held).without(shelf.done).without(shelf.coming)
         if shelf is not None and self.wishes.wheres(stream.topic):
             lacking.remove(1, shelf.examined)
+        if shelf is not None and shelf.unkept:
+            lacking = lacking.with_all(claimed.within(shelf.unkept).without(shelf.coming))
         if stream.incarnation > since_us:
             return lacking, False
         older, newer = (0, None) if shelf is None else (shelf.older, shelf.newer)
@@ -249,10 +265,9 @@ class Shelves:
             return Ordinals()
         last = shelf.held.top
         if self.wishes.wheres(shelf.stream.topic):  # what lies between what came by itself did not match
-            if shelf.former is None or shelf.live is None:
-                return Ordinals()
-            first, last = max(first, shelf.examined + 1), shelf.live
-        return Ordinals([(first, last)]).without(shelf.has()).without(shelf.lost).without(shelf.coming)
+            first, last = max(first, shelf.examined + 1), 0 if shelf.former is None else shelf.live or 0
+        known = Ordinals([(first, last)]).with_all(shelf.unkept)
+        return known.without(shelf.has()).without(shelf.lost).without(shelf.coming)
 
 
 def held(stream: Stream, ordinals: Ordinals) -> StreamHeld:
