@@ -1,11 +1,13 @@
-"""The processes of a run: one node with keys, attackers in two others, and the honest client in this one."""
+"""The processes of a run: one node with keys, another member that takes what it publishes, attackers in two others, and
+the honest client in this one."""
 
 import json
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from itertools import chain
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -19,10 +21,10 @@ REFUSED = re.compile(r'^gossamer_refusals_total\{reason="([^"]+)"\} (\d+)$', re.
 class Victim:
     """A node as a process."""
 
-    def __init__(self, keys: Path, folder: Path) -> None:
-        reads = [word for topic in (OWN, FOREIGN) for word in ("--subscribe", topic)]
-        given = ("--bind", "127.0.0.1:0", "--keys", str(keys / "node"), "--spool", str(folder / "spool"))
-        run = [sys.executable, "-m", "gossamer", "node", *given, *reads, "--json", "--log-level", "error"]
+    def __init__(self, keys: Path, folder: Path, name: str, *seeds: str) -> None:
+        words = [("--subscribe", topic) for topic in (OWN, FOREIGN)] + [("--seed", seed) for seed in seeds]
+        given = ("--bind", "127.0.0.1:0", "--keys", str(keys / name), "--spool", str(folder / f"spool of {name}"))
+        run = [sys.executable, "-m", "gossamer", "node", *given, *chain(*words), "--json", "--log-level", "error"]
         self.process = subprocess.Popen(run, stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
         ready = json.loads(self.process.stdout.readline())
@@ -49,7 +51,8 @@ class Victim:
 def grant(folder: Path) -> Path:
     """Keys of everybody."""
     network = Network.init(folder / "net")
-    network.grant("node", [OWN, FOREIGN], [OWN, FOREIGN])
+    for name in ("node", "fellow"):
+        network.grant(name, [OWN, FOREIGN], [OWN, FOREIGN])
     network.grant("honest", [FOREIGN], [FOREIGN])
     for name in sorted({*IDENTITIES.values()}):
         network.grant(name, [OWN], [OWN])
@@ -58,11 +61,9 @@ def grant(folder: Path) -> Path:
 
 @contextmanager
 def victim(keys: Path, folder: Path) -> Iterator[Victim]:
-    node = Victim(keys, folder)
-    try:
+    """It has a fellow member, or all that is ever published would wait for one, in memory."""
+    with closing(Victim(keys, folder, "node")) as node, closing(Victim(keys, folder, "fellow", node.address)):
         yield node
-    finally:
-        node.close()
 
 
 @contextmanager
