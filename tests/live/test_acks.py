@@ -10,13 +10,14 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from gossamer.core.ids import EventId
-from gossamer.core.machine import Given, Unkept
+from gossamer.core.machine import Given, Run, Unkept
 from gossamer.live.arriving.acks import AckQueue
 from gossamer.live.arriving.bodies import Bodies
 from gossamer.live.arriving.receipts import Receipts
 from gossamer.live.links.control import How
 from gossamer.live.node import Node
 from gossamer.live.spool import Commit
+from gossamer.live.spool.items import Kept
 from gossamer.live.spool.jobs import Keep
 from gossamer.testing import Network
 from live.spool.spooling import ask, held_up, kept, named
@@ -148,6 +149,10 @@ TestModel = Model.TestCase
 # -- with a loop --------------------------------------------------------------------------------------------------
 
 
+def run_of(event: Kept, ordinal: int) -> Run:
+    return Run(event.topic, event.id.publisher, event.id.incarnation, ordinal, ordinal)
+
+
 class Hearing:
     """Stands for the spool and everybody who is told."""
 
@@ -185,8 +190,8 @@ def test_whoever_could_not_keep_an_event_is_news_to_it_again() -> None:
         receipts.arrived([named(1), named(2)])
         await asyncio.sleep(0)
         assert heard.told == []
-        heard.hearer(Commit([Keep(2, [kept(2)], 1)], [Keep(1, [kept(1)], 1)]))
-        assert (heard.told, heard.fed) == ([("disk", [named(2)])], [Unkept((named(1),))])
+        heard.hearer(Commit([Keep(2, [kept(2)], 1)], [Keep(1, [kept(1)._replace(ordinal=9)], 1)]))
+        assert (heard.told, heard.fed) == ([("disk", [named(2)])], [Unkept((named(1),), (run_of(kept(1), 9),))])
         assert bodies.leaf(named(1)) is None, "its next copy is looked at"
 
     asyncio.run(scenario())
@@ -199,8 +204,8 @@ def test_an_event_whose_bytes_were_not_at_hand_is_not_acknowledged() -> None:
         heard.turns.append(lambda: receipts.keeping([named(1), named(2)]))
         receipts.arrived([named(1), named(2)])
         await asyncio.sleep(0)
-        heard.hearer(Commit([Keep(1, [kept(1)._replace(sealed=b""), kept(2)], 1)]))
-        assert (heard.told, heard.fed) == ([("disk", [named(2)])], [Unkept((named(1),))])
+        heard.hearer(Commit([Keep(1, [kept(1)._replace(sealed=b"", ordinal=9), kept(2)._replace(ordinal=10)], 1)]))
+        assert (heard.told, heard.fed) == ([("disk", [named(2)])], [Unkept((named(1),), (run_of(kept(1), 9),))])
 
     asyncio.run(scenario())
 
