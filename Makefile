@@ -2,10 +2,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 OUT ?= out
 
-.PHONY: help setup demo test slow check bench bench-peers bench-live docs lock clean
+.PHONY: help setup demo test slow check bench bench-peers bench-live measure-services docs lock clean
 
 help:   ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: .venv/.ready   ## make .venv with everything in it (once; again when the lock changes)
 
@@ -42,6 +42,9 @@ bench-peers: setup   ## install what the live node is compared with: zenoh, NATS
 
 bench-live: setup   ## the live node beside other systems in one run: CPU per delivery, rate, latency
 	@$(BIN)/python -m benchmarks.live.run --out $(OUT)/bench
+
+measure-services: setup   ## CAMCAST's three membership services in live nodes, beside their simulation
+	@$(BIN)/python -m benchmarks.services --out $(OUT)/services
 
 docs: setup   ## the documentation as pages, in out/docs
 	@$(BIN)/mkdocs build --quiet --site-dir $(OUT)/docs

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 
+from gossamer.core import typed
 from wall import Wall
 
 if TYPE_CHECKING:
@@ -51,3 +52,10 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[SparkSession]":
 @pytest.fixture
 def wall(monkeypatch: pytest.MonkeyPatch) -> Wall:
     return Wall(monkeypatch)
+
+
+@pytest.fixture(autouse=True)
+def _types_end_with_their_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those a test defines are not there for the nodes of the next one."""
+    for table in ("_types", "_inner"):
+        monkeypatch.setattr(typed, table, dict(getattr(typed, table)))

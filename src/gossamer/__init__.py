@@ -9,11 +9,13 @@ from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter, parse
+    from gossamer.core.typed import Filterable, Typed, topic_of
     from gossamer.live.clients.client import Client
     from gossamer.live.config.config import Config
     from gossamer.live.node import Node
     from gossamer.live.reading.bookmarks import Bookmark
     from gossamer.live.reading.deliveries import Delivery, Gap
+    from gossamer.live.reading.typed_inbox import TypedInbox, Unreadable, delivery_of
 
 __version__ = "0.1.0"
 
@@ -25,12 +27,18 @@ __all__ = [
     "Event",
     "EventId",
     "Filter",
+    "Filterable",
     "Gap",
     "Node",
     "Topic",
+    "Typed",
+    "TypedInbox",
+    "Unreadable",
     "__version__",
+    "delivery_of",
     "errors",
     "parse",
+    "topic_of",
 ]
 
 LATER = {
@@ -39,9 +47,15 @@ LATER = {
     "Config": "gossamer.live.config.config",
     "Delivery": "gossamer.live.reading.deliveries",
     "Filter": "gossamer.core.filters",
+    "Filterable": "gossamer.core.typed",
     "Gap": "gossamer.live.reading.deliveries",
     "Node": "gossamer.live.node",
+    "Typed": "gossamer.core.typed",
+    "TypedInbox": "gossamer.live.reading.typed_inbox",
+    "Unreadable": "gossamer.live.reading.typed_inbox",
+    "delivery_of": "gossamer.live.reading.typed_inbox",
     "parse": "gossamer.core.filters",
+    "topic_of": "gossamer.core.typed",
 }
 "Imported on first use: a simulation or a Spark executor needs no sockets, and not every node a grammar."
 

@@ -123,6 +123,11 @@ def test_a_dispatcher_has_no_topics_outside_its_community(file: Path) -> None:
     assert "subscribe names .soccer, which does not lie below .stocks, as community says" in said.stderr
 
 
+def test_a_membership_by_an_overlay_is_told(file: Path) -> None:
+    said = gossamer("config", "check", file, "--set", "membership=structured")
+    assert "finds members by structured membership, " in said.stdout
+
+
 def test_a_participant_of_a_hierarchy_says_where_it_lives(file: Path) -> None:
     said = gossamer("config", "check", file, "--set", "spread=hpmcast", "--set", "hpmcast.address=127.0.0.1.9")
     assert "lives at 127.0.0.1.9 of a hierarchy for all of ., " in said.stdout

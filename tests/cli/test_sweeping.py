@@ -105,7 +105,7 @@ def test_the_shipped_experiment_on_crashes_finds_no_parasites(spark: "SparkSessi
 
 
 def test_a_paper_is_reproduced_claim_by_claim(spark: "SparkSession", tmp_path: Path) -> None:
-    ran = gossamer("reproduce", "camcast", "--out", tmp_path, "--runs", "20", "--json")
+    ran = gossamer("reproduce", "camcast", "--out", tmp_path, "--runs", "4", "--json")
     assert ran.exit_code == 0
     out = tmp_path / "camcast"
     claims: list[dict[str, Any]] = json.loads((out / "claims.json").read_bytes())

@@ -56,6 +56,10 @@ def test_a_reader_of_stocks_gets_those_it_asked_for() -> None:
     assert said[:3] == ["IBM at 101.5", "SAP at 121.0", "filter, character 24: write == for equal"]
 
 
+def test_goals_are_objects_and_a_derby_is_read_by_those_of_its_city() -> None:
+    assert printed_by("goals.py") == "Derby: Roma in minute 88\nCity(name='Rome')\n"
+
+
 @contextlib.asynccontextmanager
 async def chatting(*arguments: str) -> AsyncIterator[Process]:
     """A person at the keyboard, who ends with Ctrl-D."""

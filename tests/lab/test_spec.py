@@ -171,7 +171,7 @@ def test_every_shipped_experiment_is_understood(name: str) -> None:
             assert all(publication.home < len(world.communities) for publication in each.spec.publications())
     assert made[0].spec.experiment.about
     assert len({each.name for each in made}) == len(made)
-    swept = {field for each in made for field in each.swept}
+    swept = {field for each in made for field in each.fields}
     for figure in made[0].spec.figures:
         assert not figure.x or figure.x in swept
         assert figure.by is None or figure.by in swept

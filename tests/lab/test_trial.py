@@ -140,6 +140,14 @@ def test_there_is_a_row_per_run_event_and_community() -> None:
     ]
 
 
+def test_several_chances_to_climb_are_several_events_of_one_run() -> None:
+    rows = run_trials(point({**SMALL, "publish.climb": [0.0, 1.0], "publish.events": 2}), [0], SOURCE)
+    bottom = [row for row in rows if row.group == ".d.g"]
+    assert [(row.event, row.climb) for row in bottom] == [(0, 0.0), (1, 1.0), (2, 0.0), (3, 1.0)]
+    assert [row.sent_up > 0 for row in bottom] == [False, True, False, True]
+    assert {row.climb for row in run_trials(point({**SMALL, "publish.climb": 0.5}), [0], SOURCE)} == {None}
+
+
 def test_a_row_says_what_it_is_about() -> None:
     made = small()
     root, middle, bottom = run_trials(made, [4], SOURCE)

@@ -151,7 +151,7 @@ class Share(float):
 def test_members_of_enumerations_and_other_numbers_are_what_they_stand_for() -> None:
     given = {"side": Word("home"), "half": Halves.SECOND, "share": Share(0.5), "won": True}
     wish = publication(Places.ITALY, Word("home"), given, Word("home"))  # type: ignore[arg-type]
-    assert wish == (".soccer.italy", b"home", {"side": "home", "half": 2, "share": 0.5, "won": True}, "home", None)
+    assert wish == (".soccer.italy", b"home", {"side": "home", "half": 2, "share": 0.5, "won": True}, "home", None, {})
     assert [type(each) for each in wish.attributes.values()] == [str, int, float, bool]
     read = subscription(Places.ITALY, "", Word("home"))
     assert [type(each) for each in (wish.topic, wish.key, read.topic, read.name)] == [str] * 4

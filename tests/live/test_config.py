@@ -25,7 +25,7 @@ from gossamer.wire.frame import Hello, hello_frame, read_hello
 
 EXAMPLE = (files("gossamer") / "live" / "node.toml").read_text()
 NAMED = {"name": "n"}
-PROTOCOLS = ("dispatch", "spidercast", "interests", "flood", "hpmcast", "upkeep", "scamp", "search")
+PROTOCOLS = ("dispatch", "spidercast", "interests", "flood", "hpmcast", "upkeep", "scamp", "search", "pgrid")
 "Tables whose fields are told elsewhere."
 
 
@@ -476,6 +476,19 @@ def test_an_overlay_without_links_is_refused() -> None:
     told = refusal(flags=NAMED | {"spread": "spidercast", "spidercast": nothing})
     assert told == "spidercast.greedy and spidercast.random are both 0: there would be no links"
     assert from_flags(spidercast=nothing | {"adaptive": True}).spidercast.adaptive
+
+
+def test_a_membership_is_for_camcast_the_same_for_all_and_changes_with_a_restart() -> None:
+    plain, structured = from_flags(), from_flags(membership="structured")
+    assert (plain.design.membership, structured.design.membership) == ("unstructured", "structured")
+    assert (plain.design.title, structured.design.title) == ("camcast", "structured camcast")
+    assert changes(plain, structured) == ({}, ["membership"])
+    assert refusal(flags=NAMED | {"membership": "semi-structured", "spread": "dispatch"}) == (
+        'membership "semi-structured" is for spread = "camcast", not "dispatch": leave it out'
+    )
+    said = refusal(flags=NAMED | {"membership": "loose"})
+    assert said.startswith("membership must be ")
+    assert "semi-structured" in said
 
 
 def test_in_a_hierarchy_lost_events_are_found_by_exchange_and_counting_methods_are_refused() -> None:

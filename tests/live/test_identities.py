@@ -63,5 +63,8 @@ def test_what_is_longer_costs_more() -> None:
     assert cost_of(Offer(1, ".a", b"")) == 1
     assert cost_of(Offer(1, ".a", bytes(1 << 20))) == 1025
     assert cost_of(Read(1, ".a", where="x" * 8_000)) > cost_of(Read(1, ".a")) > 1
+    told = {f".a{number}": (".b",) for number in range(100)}
+    assert cost_of(Read(1, ".a", parents=told)) > cost_of(Read(1, ".a"))
+    assert cost_of(Offer(1, ".a", b"", parents=told)) > 1
     assert cost_of(Handled(1, 1, (1,) * 1000)) > cost_of(Handled(1, 1, (1,))) > 1
     assert cost_of(Await(1, (), 0.0)) > 1

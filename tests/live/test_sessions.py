@@ -10,7 +10,7 @@ import pytest
 
 from gossamer import Client, Node
 from gossamer.core.errors import GossamerError, Misuse, PeerFault, SpecError, TransportDown
-from gossamer.live.clients import arguments
+from gossamer.live.clients import arguments, served_readers
 from gossamer.live.clients.session import ClientSession
 from gossamer.live.links.control import CLIENT_CONTROL, NUMBERS, Answer, Items, Read, heard, told
 from gossamer.live.links.link import Link
@@ -94,7 +94,7 @@ def test_a_clients_error_is_of_the_kind_its_node_met(
     kind: type[GossamerError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def act(node: Node, client: Client, link: Link) -> None:
-        monkeypatch.setattr(node, "publish", failing(kind("the disk is full: free space")))
+        monkeypatch.setattr(node, "offer", failing(kind("the disk is full: free space")))
         monkeypatch.setattr(node, "subscribe_for", failing(kind("the disk is slow: have patience")))
         with pytest.raises(kind, match="the disk is full: free space"):
             await client.publish(".a", b"x")
@@ -124,11 +124,9 @@ def test_a_frame_full_of_long_filters_is_read_only_as_far_as_one_client_may_ask(
 
     async def act(node: Node, client: Client, link: Link) -> None:
         read: list[str] = []
-        subscribe = node.subscribe_for
         session(node).identity.filters.per_us = 0  # however slow this machine is
-        monkeypatch.setattr(
-            node, "subscribe_for", lambda *who, **how: (read.append(how["where"]), subscribe(*who, **how))[1]
-        )
+        wished = served_readers.wished
+        monkeypatch.setattr(served_readers, "wished", lambda wish: (read.append(wish.where), wished(wish))[1])
         texts = [f"x == {number} or " + " or ".join(f"a{1000 + at}" for at in range(895)) for number in range(100)]
         assert all(8_000 < len(text) <= 8_192 for text in texts)
         frames = [client.codec.encode(Read(number, ".a", where=text)) for number, text in enumerate(texts, 1_000)]

@@ -56,7 +56,7 @@ def test_spark_gets_the_same_columns() -> None:
 
 def test_an_outcome_may_lack_only_what_may_not_apply() -> None:
     assert [field.name for field in arrow_schema(Outcome) if field.nullable] == [
-        *("group", "arrived", "rounds_last", "load_spread", "error")
+        *("group", "arrived", "rounds_last", "load_spread", "error", "climb")
     ]
 
 

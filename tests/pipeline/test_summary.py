@@ -254,6 +254,20 @@ def test_lines_stand_in_the_order_of_points_groups_and_metrics(spark: "SparkSess
         assert all(line.runs == 1 for line in lines)
 
 
+def test_each_of_several_chances_to_climb_has_lines_of_its_own_in_their_order(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    (point, _) = small(runs=2)
+    chances = (0.5, 0.0001, 1.0)
+    for run, event in ((run, event) for run in (0, 1) for event in range(3)):
+        said = {"reached": 2 * event + 2 * run, "event": event, "climb": chances[event], "run": run}
+        write_part(tmp_path, [outcome(trial=f"{point_id(point)}-{run}", **said)], 1)
+    ((*lines,),), _ = summary.summarise(spark, tmp_path, [point])
+    found = [(each.point["publish.climb"], each.mean, each.runs) for each in lines if each.metric == "reception"]
+    assert found == [(0.0001, 3 / 8, 2), (0.5, 1 / 8, 2), (1.0, 5 / 8, 2)]
+    assert all(each.point["faults.fraction"] == 0.0 for each in lines)
+
+
 # The file
 
 

@@ -21,6 +21,8 @@ from gossamer.protocols.camcast.table import Table
 class Finding:
     """A search that only remembers what it was asked."""
 
+    uniform = False
+
     def __init__(self) -> None:
         self.asked: list[list[Topic]] = []
 

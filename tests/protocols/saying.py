@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from msgspec import Struct
 
 from gossamer.core.ids import Peer
+from gossamer.protocols.pgrid.places import BITS
 
 ME: Peer = 5
 TOPICS = [".", ".d", ".d.g", ".d.g.h", ".x", ".x.d"]
-PEERS = st.integers(0, 60).filter(lambda peer: peer != ME) | st.integers(0, 2**64 - 1)
+PEERS = (st.integers(0, 60) | st.integers(0, 2**64 - 1)).filter(lambda peer: peer != ME)
 NUMBERS = st.integers(-3, 60) | st.integers(-(2**63), 2**64 - 1)
 MARKS = st.integers(0, 40).flatmap(lambda count: st.binary(min_size=4 * count, max_size=4 * count))
 
@@ -23,6 +24,8 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
     origin, inside = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         plain, *_, meta = inside
+        if plain is str and meta.pattern == BITS:
+            return st.text("01", max_size=6)
         if plain is str:
             return st.sampled_from(TOPICS)  # a topic, or a spelling of one
         if plain is int:
@@ -32,6 +35,8 @@ def anything(hint: Any) -> st.SearchStrategy[Any]:
         return anything(plain)
     if origin in (typing.Union, types.UnionType):
         return reduce(st.SearchStrategy.__or__, map(anything, inside))
+    if origin is tuple and ... not in inside:
+        return st.tuples(*map(anything, inside))
     if origin is tuple:
         return st.lists(anything(inside[0]), max_size=5).map(tuple)
     if origin is dict:

@@ -20,6 +20,7 @@ from gossamer.protocols.flood import messages as flood
 from gossamer.protocols.hpmcast import messages as hpmcast
 from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.interests import messages as interests
+from gossamer.protocols.pgrid import messages as pgrid
 from gossamer.protocols.recovery.messages import Again, Ask, Asked, Digest, Latest, Listed, Lost, Place, Want
 from gossamer.protocols.scamp.layer import Scamp
 from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here, Join, Kept, Marks
@@ -35,6 +36,8 @@ ROW = hpmcast.SubsystemRow((0,), 5, 1, (hpmcast.Seat((0, 1), 4), hpmcast.Seat((0
 NODE = camcast_node(1, 1)
 
 # a message · what it claims when SENDER says it · whom it names
+REGISTRATION = pgrid.Registration("#x", "01", 6, 1)
+BRANCH = pgrid.Branch("01", 1, (pgrid.LeafSeat(7, "01"),))
 SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (Join(".d", SENDER, 1, 3, LEASE), ((".d", SENDER),), (SENDER,)),
     (Join(".d", 5, 1, 3, LEASE), ((".d", 5), (".d", SENDER)), (5,)),
@@ -105,6 +108,22 @@ SAID: list[tuple[Said, tuple[tuple[Topic, Peer], ...], tuple[Peer, ...]]] = [
     (catchup.Lacks(".d", 1, (Run(".d", 5, 1, 1, 2),)), ((".d", SENDER),), ()),
     (catchup.Brings(Carried(EVENT)), (), (9,)),
     (catchup.Answered(1, (Run(".d", 5, 1, 1, 2),)), (), ()),
+    (pgrid.Meet("0", 1, 1, 1, 0, 1, (pgrid.LeafSeat(5, "1"),), True), (), (5,)),
+    (pgrid.AskPlaces((pgrid.PlaceQuestion(1, "0", "", 1),)), (), ()),
+    (
+        pgrid.Answer(
+            (pgrid.Reply(1, "0", (pgrid.LeafSeat(5, "0"),), True, 1, 1, 1, (REGISTRATION,), (BRANCH,)),),
+        ),
+        (),
+        (5, 6, 7),
+    ),
+    (pgrid.Give((REGISTRATION,), (0,)), (), (6,)),
+    (pgrid.Took((1,)), (), ()),
+    (pgrid.CompareLeaf("0", (1,)), (), ()),
+    (pgrid.ListHeld(((1, 1),)), (), ()),
+    (pgrid.WantListed((1,)), (), ()),
+    (pgrid.Hello(".d"), ((".d", SENDER),), ()),
+    (pgrid.Gone(".d"), (), ()),
     (hpmcast.Ping(), ((".", SENDER),), ()),
     (hpmcast.Pong(), ((".", SENDER),), ()),
 ]

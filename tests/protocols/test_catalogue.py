@@ -52,6 +52,14 @@ SPREADS = [name for name, protocol in CATALOGUE.items() if protocol.role == "spr
 
 # For each protocol, settings that make no sense: one wrong field each, or two that contradict each other.
 NONSENSE: dict[str, list[dict[str, Any]]] = {
+    "pgrid": [
+        {"load_max": 0},
+        {"replicas_min": 0},
+        {"references": -1},
+        {"lease_us": 1},
+        {"keep_every_us": 100_000_000},
+        {"refresh_max_us": 1},
+    ],
     "camcast": [
         {"links": 0},
         {"links": -1},

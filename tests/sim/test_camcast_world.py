@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Carried, Event
-from gossamer.core.ids import EventId
-from gossamer.core.machine import Received
+from gossamer.core.ids import EventId, Peer
+from gossamer.core.machine import SECOND_US, Received
 from gossamer.core.setting import Community, Publication, Setting
 from gossamer.core.tally import ARRIVED, LIVE, PARASITES, REACHED, SENT_INTRA, SENT_UP
 from gossamer.protocols.camcast.messages import Carry
@@ -89,6 +89,19 @@ def test_those_that_come_back_are_expected_again() -> None:
     assert [row[REACHED] for row in result[39].rows] == [3, 7, 20]
 
 
+def test_processes_may_start_at_even_distances_before_the_warm_up() -> None:
+    born: list[float] = []
+
+    class Noted(CommunitiesTown):
+        def come(self, peer: Peer) -> None:
+            born.append(self.world.now_us / SECOND_US)
+
+    town = Noted(three_levels(), Conditions(join_every_s=0.5, warmup_s=5, settle_s=1), seed=1)
+    town.play(events(1))
+    assert born == [0.5 * number for number in range(30)]
+    assert town.world.now_us == (14.5 + 5 + 1) * SECOND_US
+
+
 def test_messages_are_counted_per_event() -> None:
     told = CommunitiesTown(three_levels(), Conditions(), seed=3).play(events(1))[0]
     assert all(row[SENT_INTRA] > 0 for row in told.rows)
@@ -118,6 +131,8 @@ def test_some_of_each_group_are_chosen_exactly() -> None:
         {"duplicated": 2},
         {"churn": Churn(up_s=0)},
         {"crash": Crash(at_s=1, fraction=3)},
+        {"join_every_s": 0.0},
+        {"extra_copies": -1},
     ],
 )
 def test_impossible_conditions_are_refused_in_one_sentence(wrong: dict[str, object]) -> None:

@@ -37,6 +37,7 @@ from gossamer.protocols.scamp.messages import Accept, Beat, Forward, Gone, Here,
 from gossamer.protocols.search.messages import AnsContact, ReqContact
 from gossamer.wire.frame import Copy, Hello, PackCopy
 from gossamer.wire.proof import Proof, leaf
+from wire import golden_pgrid
 
 HELLO = Hello(1, 1, "default", "node", b"record", 7, "camcast")
 HELLO_FRAME = (
@@ -96,6 +97,7 @@ PART_FRAMES = (
 )
 
 MESSAGES: tuple[tuple[Struct, bytes], ...] = (
+    *golden_pgrid.MESSAGES,
     (
         ReqContact(1, 2, ("#x",), 4),
         b"\x86\xa4type\xb2search.req_contact\xa6origin\x01\xa5nonce\x02\xa6wanted\x91\xa2#x\xa3ttl\x04\xa7joining\xc2",
@@ -178,9 +180,9 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
     (Revoked(b"list"), b"\x82\xa4type\xaclive.revoked\xa4data\xc4\x04list"),
     (Bye("why"), BYE),
     (
-        Offer(1, ".a", b"p", {"k": 1}, "key"),
-        b"\x86\xa4type\xacclient.offer\xa6number\x01\xa5topic\xa2.a\xa7payload\xc4\x01p\xaaattributes\x81\xa1k\x01"
-        b"\xa3key\xa3key",
+        Offer(1, ".a", b"p", {"k": 1}, "key", 0.5, {".a": (".b",)}),
+        b"\x88\xa4type\xacclient.offer\xa6number\x01\xa5topic\xa2.a\xa7payload\xc4\x01p\xaaattributes\x81\xa1k\x01"
+        b"\xa3key\xa3key\xa5climb\xcb?\xe0\0\0\0\0\0\0\xa7parents\x81\xa2.a\x91\xa2.b",
     ),
     (
         Answer(1, EventId(1, 2, 3), "no", "down"),
@@ -196,9 +198,9 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
         b"\xa7problem\xa2no\xa4kind\xa4down",
     ),
     (
-        Read(1, ".a", "n", True, True, "p > 1", False, MARK),
-        b"\x89\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
-        b"\xa5where\xa5p > 1\xa7recover\xc2\xa8bookmark" + PACKED_MARK,
+        Read(1, ".a", "n", True, True, "p > 1", False, MARK, {".a": (".b",)}),
+        b"\x8a\xa4type\xabclient.read\xa6number\x01\xa5topic\xa2.a\xa4name\xa1n\xaafrom_start\xc3\xa7ordered\xc3"
+        b"\xa5where\xa5p > 1\xa7recover\xc2\xa8bookmark" + PACKED_MARK + b"\xa7parents\x81\xa2.a\x91\xa2.b",
     ),
     (
         Items(1, (Item(1, b"s", 2, True, 3, ".a", 4),), "no", "down"),

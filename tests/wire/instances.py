@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 from msgspec import Struct, inspect
 
 from gossamer.core.topics import Topic
+from gossamer.protocols.pgrid.places import Bits
 
 TOPIC = inspect.type_info(Topic)
+BITS = inspect.type_info(Bits)
 
 
 @cache
@@ -28,6 +30,8 @@ def values(kind: inspect.Type) -> st.SearchStrategy[Any]:
             return st.lists(st.text("ab_é", min_size=1, max_size=3), max_size=3).map(
                 lambda names: "." + ".".join(names)
             )
+        case inspect.StrType() if kind == BITS:
+            return st.text("01", max_size=30)
         case inspect.StrType():
             return st.text(max_size=30)
         case inspect.VarTupleType(item_type=item):

@@ -55,6 +55,7 @@ from wire.instances import instances
 
 NODE = camcast_node(1, 1, recovery=RecoveryParams.live(), catchup=CatchUpParams())
 GIVENS = Givens(NODE)
+HEARD = [message for message in CATALOGUE["camcast"].spoken if message in NODE.hearers]
 TIMERS = [kind for kind in NODE.hearers if kind.__struct_config__.tag is None]
 SETTINGS = Settings(CamcastParams.live(), {".a": CamcastParams.camcast()}, ScampParams(tries=5))
 HEAD = Head(
@@ -85,9 +86,7 @@ params = st.one_of(
     st.builds(SearchParams, neighbours=st.integers(1, 3)),
 )
 SPECIAL: dict[type[Struct], st.SearchStrategy[Any]] = {
-    Received: st.builds(
-        Received, st.integers(0, 2**63 - 1), st.one_of([instances(message) for message in CATALOGUE["camcast"].spoken])
-    ),
+    Received: st.builds(Received, st.integers(0, 2**63 - 1), st.one_of([instances(message) for message in HEARD])),
     Fired: st.builds(Fired, st.one_of([instances(timer) for timer in TIMERS])),
     Tune: st.builds(Tune, st.sampled_from([".", ".a", ".a.é"]), params),
 }

@@ -111,6 +111,7 @@ def outlook(config: Config, trust: Trust) -> str:
         f"subscribes to {', '.join(config.subscribe)}" if config.subscribe else "subscribes to nothing by itself",
         f"publishes on {', '.join(config.publish)}" if config.publish else "",
         f"dispatches by content for all of {config.community}" if config.spread == "dispatch" else "",
+        f"finds members by {config.membership} membership" if config.membership != "unstructured" else "",
         lives(config, trust),
         f"loses {config.faults.loss:.0%} of what it hears, on purpose" if config.faults.loss else "",
         spooling(config.spool),

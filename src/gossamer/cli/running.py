@@ -99,7 +99,7 @@ def print_summary(console: Console, lines: Sequence[Line], made: Sequence[Point]
     metrics = [
         metric for metric in (study.shown if wide else study.brief) if any(line.metric == metric for line in lines)
     ]
-    swept = [field for field in made[0].swept if any(point.swept[field] != made[0].swept[field] for point in made)]
+    swept = [field for field in made[0].fields if len({str(line.point.get(field)) for line in lines}) > 1]
     heads = (*(field.rpartition(".")[2] for field in swept), *groups_of(lines))
     rows = rows_of(lines, metrics, swept)
     rows = rows if wide else [[cell.partition(" ± ")[0] for cell in row] for row in rows]
@@ -146,7 +146,7 @@ def figure(made: Sequence[Point], rows: Sequence[figures.Row], asked: FigureSpec
         rows,
         name=asked.name,
         title=asked.title,
-        x=asked.x or next(iter(made[0].swept), ""),
+        x=asked.x or next(iter(made[0].fields), ""),
         metric=asked.metric,
         groups=asked.groups or None,
         by=asked.by,
@@ -161,7 +161,7 @@ def figure(made: Sequence[Point], rows: Sequence[figures.Row], asked: FigureSpec
 def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str | None = None) -> Section:
     head = made[0].spec.experiment
     metrics = [metric for metric in made[0].spec.shown if any(line.metric == metric for line in lines)]
-    swept = list(dict.fromkeys(field for point in made for field in point.swept))
+    swept = list(dict.fromkeys(field for point in made for field in point.fields))
     columns = (*swept, *groups_of(lines), *metrics)
     rows = [[cell.replace(" ± ", "\u00a0±\u00a0") for cell in row] for row in rows_of(lines, metrics, swept)]
     table = Table(columns, rows, note="Means ± 95 % confidence interval.")

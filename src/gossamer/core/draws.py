@@ -56,6 +56,9 @@ EXCHANGE = 38  # who is told what is held
 PHASE = 39  # at which moments of each interval a participant of a hierarchy gossips
 CALL = 40  # how long a simulated call takes
 CATCH_UP = 41  # with whom to compare what is in the log, and when
+REGISTER = 42  # where a member of a topic is registered
+DIVIDE = 43  # which half of a leaf a peer takes, and when it looks after its place
+SAMPLE = 44  # whom of a topic's members to name, and from which branches
 
 
 def mix(z: Any) -> Any:

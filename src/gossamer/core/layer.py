@@ -82,6 +82,9 @@ class Layer:
     def greeting(self, peer: Peer, topic: Topic) -> None:
         """A membership message goes to a peer of this community: something may be sent along."""
 
+    def redraw(self, topic: Topic) -> None:
+        """Members are drawn anew for this community: so should those be whom it is linked to."""
+
     # -- neighbours ---------------------------------------------------------------------------------------------
 
     def links_changed(self, topic: Topic) -> None:
@@ -103,6 +106,9 @@ class Layer:
 
     def unasked(self, peer: Peer, topic: Topic) -> None:
         """A peer sent an event of a topic that no community of ours is concerned with."""
+
+    def strayed(self, peer: Peer, topic: Topic) -> None:
+        """A peer that was sent an event of this topic says that it is in no community it concerns."""
 
     def recovered(self, carried: Carried) -> None:
         """An event came otherwise than it should have: it was found again, or just earlier."""

@@ -141,10 +141,11 @@ class Publications:
         self.by_topic.setdefault(event.topic, {})[event.id] = None
 
     def _forget(self, event: Event) -> None:
-        del self.pending[event.id], self.by_topic[event.topic][event.id]
-        self.pending_bytes -= len(event.payload)
-        if not self.by_topic[event.topic]:
-            del self.by_topic[event.topic]
+        kept = self.pending.pop(event.id)  # whatever else is called by its name now
+        del self.by_topic[kept.topic][event.id]
+        self.pending_bytes -= len(kept.payload)
+        if not self.by_topic[kept.topic]:
+            del self.by_topic[kept.topic]
 
     def not_yet(self, event: Event, told: Sequence[Told]) -> list[Told]:
         """Those of them that an event which waits did not go to yet; from now on it did."""

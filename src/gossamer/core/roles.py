@@ -35,6 +35,9 @@ class Members(Protocol):
 class Contacts(Protocol):
     """First members of a topic, and of the nearest populated topics above it, for who knows none yet."""
 
+    uniform: bool
+    "Whether every member of a topic has the same chance to be found: then tables may be filled with whoever is."
+
     def ask(self, wanted: Sequence[Topic], joining: bool = False) -> None:
         """Looks for members of any of these topics; all layers are told who was found (`Layer.contacts_found`).
         `joining`: this node is about to be a member of them itself."""

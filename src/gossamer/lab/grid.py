@@ -15,6 +15,7 @@ from gossamer.core.errors import Misuse, SpecError
 from gossamer.core.reading import joined, table
 from gossamer.lab.spec import GRID
 from gossamer.lab.studies import Spec, check
+from gossamer.lab.studies.communities.tables import Communities
 
 POINTS_MAX = 10_000
 
@@ -29,6 +30,12 @@ class Point(Struct, frozen=True):
     def name(self) -> str:
         """JSON of the swept fields, the same text for the same values."""
         return msgspec.json.encode(self.swept, order="sorted").decode()
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """All that its lines in a summary are told apart by."""
+        within = self.spec.parted() if isinstance(self.spec, Communities) else ()
+        return (*self.swept, *within)
 
 
 def path_of(dotted: str) -> list[str]:
@@ -90,7 +97,7 @@ def _check_figures(point: Point, source: str) -> None:
             known = ", ".join(point.spec.metrics)
             raise SpecError(f"{source}: figure {figure.name!r} plots {figure.metric!r}, which is none of {known}")
         for field in filter(None, (figure.x, figure.by)):
-            if point.swept and field not in point.swept:
+            if point.swept and field not in point.fields:
                 raise SpecError(f"{source}: figure {figure.name!r} names {field}, which is not swept")
 
 

@@ -34,6 +34,8 @@ class Outcome(Struct, frozen=True):
     version: str
     command: str
     error: str | None = None
+    climb: float | None = None
+    "With which chance it was carried upwards, where the events of one run differ in that."
 
 
 class Measure(Struct, frozen=True):

@@ -10,7 +10,7 @@ async with gossamer.Node(config) as node:
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, TypeAlias
@@ -18,19 +18,19 @@ from weakref import WeakSet
 
 from gossamer.core import topics
 from gossamer.core.errors import Misuse, TransportDown
-from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
 from gossamer.core.machine import StopPublishing
-from gossamer.live.clients.arguments import not_granted, publication, subscription
+from gossamer.core.typed import check_parents
+from gossamer.live.clients.arguments import Publication, Subscription, not_granted
 from gossamer.live.clients.served_readers import grant_ended
 from gossamer.live.clients.sessions import ClientSessions
-from gossamer.live.config.config import Config, load
+from gossamer.live.config.config import Config, load, with_parents_of_types
 from gossamer.live.config.tables import about
 from gossamer.live.keys.trust import Act, Trust
 from gossamer.live.links.transports import Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.parcel import HandedOver
-from gossamer.live.reading.bookmarks import Bookmark, bookmark_for
+from gossamer.live.pubsub import PubSub
 from gossamer.live.reading.durable_inbox import DurableInbox
 from gossamer.live.reading.durables import Durables, Opening, no_subscription
 from gossamer.live.reading.inbox import Inbox
@@ -56,7 +56,7 @@ NO_SPOOL = 'set spool.durability to "process" or "disk"'
 State: TypeAlias = Literal["new", "starting", "up", "closing", "closed"]
 
 
-class Node:
+class Node(PubSub[Inbox | DurableInbox]):
     """A member of a network of equals: publishes, subscribes, passes on what it takes part in, and nothing else.
 
     `config` is a `Config`, the path of a TOML file, or left out in favour of settings by name, as in
@@ -103,6 +103,7 @@ class Node:
             raise Misuse("a node starts once: make another one")
         self.state = "starting"
         try:
+            self.config = with_parents_of_types(self.config)
             self.trust = load_trust(self.config)
             clock, loop = Clock(), WatchedLoop(self.failures)
             self._spool = await open_spool(self.config, self.trust.name, clock, loop)
@@ -139,30 +140,13 @@ class Node:
 
     # -- publishing ---------------------------------------------------------------------------------------------
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes | str = b"",
-        *,
-        attributes: Mapping[str, Attribute] | None = None,
-        key: str | None = None,
-        climb: float | None = None,
-    ) -> Awaitable[EventId]:
-        """Publishes an event. Await the result: then the event is spooled, and is spread until 3 members (all, if there
-        are fewer) have it. What nobody takes for as long as the spool keeps events (`spool.keep_s`, a day) is given up.
-
-        The same `key` on the same topic, within the spool's retention, is the same event: publish again after an
-        error without fear of doubles. Where there is no spool, a key is refused. Many publications may be under way at
-        once, and then share a signature: call `publish` several times and await the results afterwards.
-
-        `climb` is the chance with which each process carries this event to communities above, where events climb
-        (CAMCAST): 1 is surest, 0 keeps it in its own community. Without it the community's parameters decide."""
+    def offer(self, wish: Publication) -> Awaitable[EventId]:
         self._check_up("publish")
-        wish = publication(topic, payload, attributes, key, climb)
+        check_parents(wish.parents, self.station.hierarchy.further)
         self.check_granted("publish", wish.topic)
-        if key is not None and self._spool is None:
+        if wish.key is not None and self._spool is None:
             raise Misuse(f"a key is remembered in the spool: {NO_SPOOL}, or leave the key out")
-        return self.station.publishing.publish(*wish)
+        return self.station.publishing.publish(wish.topic, wish.payload, wish.attributes, wish.key, wish.climb)
 
     def stop_publishing(self, topic: str) -> None:
         """This node will not publish on the topic for now: once what it published there went out, it leaves the
@@ -183,56 +167,14 @@ class Node:
 
     # -- subscribing --------------------------------------------------------------------------------------------
 
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        where: str = "",
-        name: str = "",
-        from_start: bool = False,
-        ordered: bool = False,
-        recover: bool = True,
-        bookmark: Bookmark | str | None = None,
-    ) -> Inbox | DurableInbox:
-        """Events of a topic and all its subtopics: use it with `async with`, then `async for`.
+    def open(self, wish: Subscription) -> Inbox | DurableInbox:
+        return self.subscribe_for(self.trust.name if self.state == "up" else "", wish)
 
-        Items are `Delivery` (an event) or `Gap` (events lost to this reader, or missing until they are found; they are
-        looked for unless every reader of the topic says `recover=False`). They come in no particular order, or per
-        publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
-        `'symbol in ("IBM", "SAP") and price > 100'`: other events are passed over. `from_start` also gives what the
-        spool still has.
-
-        A `name` makes the subscription durable: it is on disk when `async with` is entered, and gets everything from
-        then on, also what comes while nobody reads it, until it is deleted. `await inbox.ack(item)` returns when that
-        is on disk; what was not acknowledged comes again, marked `redelivered`. Several that open one name share it:
-        each event goes to one of them. A `bookmark` of the same subscription at another node says what it has had."""
-        return self.subscribe_for(
-            self.trust.name if self.state == "up" else "",
-            topic,
-            where=where,
-            name=name,
-            from_start=from_start,
-            ordered=ordered,
-            recover=recover,
-            bookmark=bookmark,
-        )
-
-    def subscribe_for(
-        self,
-        owner: str,
-        topic: str,
-        *,
-        where: str,
-        name: str,
-        from_start: bool,
-        ordered: bool,
-        recover: bool,
-        bookmark: Bookmark | str | None,
-    ) -> Inbox | DurableInbox:
+    def subscribe_for(self, owner: str, wish: Subscription) -> Inbox | DurableInbox:
         """The same for a client: a durable subscription belongs to whoever opened it, and is unknown to others."""
         self._check_up("subscribe")
-        wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
-        mark = bookmark_for(bookmark, name, wide, "" if filter is None else filter.text)
+        wide, filter, name, from_start, ordered, recover, mark, parents = wish
+        check_parents(parents, self.station.hierarchy.further)
         self.check_granted("subscribe", wide)
         if ordered and filter is not None and self.station.readers.subscriptions.inside and not self._recovers(wide):
             raise Misuse(
@@ -241,8 +183,8 @@ class Node:
         if not name:
             return self.station.readers.open(wide, filter, from_start, ordered, recover)
         durables = self._durables()
-        wish = Opening(owner, name, wide, filter, from_start, ordered, recover, mark)
-        inbox = DurableInbox(wide, name, lambda: durables.open(wish))
+        opening = Opening(owner, name, wide, filter, from_start, ordered, recover, mark)
+        inbox = DurableInbox(wide, name, lambda: durables.open(opening))
         self._durable_readers.add(inbox)
         return inbox
 

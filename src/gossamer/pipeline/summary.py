@@ -18,6 +18,8 @@ from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.trial import point_id
 from gossamer.pipeline.schemas import spark_schema
 
+CLIMB = "@"
+"Between a point's id and the chance its events climb with, where the events of a run differ in that."
 SHARES = ("reliability", "climbed", "crossed")
 "Metrics that are 0 or 1 in a run: their interval is Wilson's, which is honest near 0 and 1."
 
@@ -37,13 +39,14 @@ def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point], ro
     wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
     literally = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(folder))  # Spark takes a path for a pattern
     rows = spark.read.schema(spark_schema(row)).parquet(literally)
-    return (
+    chosen = (
         rows.withColumn("id", F.substring_index("trial", "-", 1))
         .join(F.broadcast(wanted), "id")
         .where(F.col("run") < F.col("runs"))
         .drop("runs")
         .dropDuplicates([*ONCE[row]])
     )
+    return chosen.withColumn("id", F.concat_ws(CLIMB, "id", "climb")) if row is Outcome else chosen
 
 
 def failed_trials(outcomes: DataFrame) -> DataFrame:
@@ -149,20 +152,25 @@ def summarise(
     spark: SparkSession, folder: Path, points: Sequence[Point]
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """For each point its summary lines, and (error, command) of each trial that failed."""
-    by_id: dict[str, list[dict[str, Any]]] = {}
+    by_id: dict[str, list[tuple[float | None, dict[str, Any]]]] = {}
     failed: list[tuple[str, str]] = []
     for row in dict.fromkeys(point.spec.row for point in points):
         alike = [point for point in points if point.spec.row is row]
         outcomes = read_outcomes(spark, folder, alike, row).cache()
         for said in summarised(averaged_per_run(measures_of(outcomes, row))).collect():
             line = said.asDict()
-            by_id.setdefault(line.pop("id"), []).append(line)
+            identity, _, climb = line.pop("id").partition(CLIMB)
+            by_id.setdefault(identity, []).append((float(climb) if climb else None, line))
         failed += [(said["error"], said["command"]) for said in failed_trials(outcomes).collect()]
         outcomes.unpersist()
     for lines in by_id.values():
-        lines.sort(key=lambda line: (line["group"], line["metric"]))
-    told = [[Line(point=point.swept, **line) for line in by_id.get(point_id(point), [])] for point in points]
+        lines.sort(key=lambda each: (each[0] or 0.0, each[1]["group"], each[1]["metric"]))
+    told = [[_line(point, *each) for each in by_id.get(point_id(point), [])] for point in points]
     return told, sorted(failed)
+
+
+def _line(point: Point, climb: float | None, said: dict[str, Any]) -> Line:
+    return Line(point=point.swept if climb is None else {**point.swept, "publish.climb": climb}, **said)
 
 
 def write_csv(path: Path, lines: Sequence[Line]) -> None:

@@ -65,7 +65,7 @@ OWN = (
         kernel="gossamer.protocols.camcast.kernel",
         theory="gossamer.protocols.camcast.theory",
         presets=("camcast", "damulticast", "live"),
-        stands_on=("search", "scamp", "recovery", "catchup"),
+        stands_on=("search", "scamp", "pgrid", "recovery", "catchup"),
         climbs=True,
     ),
     Protocol(
@@ -106,6 +106,14 @@ OWN = (
         role="members",
         says="partial views of about (c + 1) ln N members, made by subscriptions that wander",
         package="gossamer.protocols.scamp",
+    ),
+    Protocol(
+        name="pgrid",
+        role="members",
+        says="a trie that makes itself, in which every topic's members are registered: contacts and members by search",
+        package="gossamer.protocols.pgrid",
+        theory="gossamer.protocols.pgrid.theory",
+        per_topic=False,
     ),
     Protocol(
         name="spidercast",

@@ -9,7 +9,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.protocols import CATALOGUE
-from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.dispatch.node import dispatch_node
@@ -20,6 +20,7 @@ from gossamer.protocols.hpmcast.node import hpmcast_node
 from gossamer.protocols.hpmcast.params import Params as HpmcastParams
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.interests.params import Params as InterestsParams
+from gossamer.protocols.pgrid.params import Params as PGridParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
@@ -35,6 +36,10 @@ class Design(Struct, frozen=True, kw_only=True):
     """How a node's events travel. All nodes of a network have the same."""
 
     spread: SpreadName = "camcast"
+    membership: MembershipName = "unstructured"
+    "Where events travel along communities: how their members find each other."
+    pgrid: PGridParams = PGridParams()
+    "The overlay they are found in, unless it is unstructured."
     dispatch: DispatchParams = DispatchParams()
     community: Topic = ROOT
     "Where events travel by content: the topic of which every node is a member."
@@ -57,6 +62,8 @@ class Design(Struct, frozen=True, kw_only=True):
             params, shape = self.hpmcast, ".".join(map(str, self.branching))
             standing = f"{params.delegates} delegates by {self.upkeep.choice}"
             return f"{params.variant} of {shape} with {standing} below {self.community}"
+        if self.spread == "camcast" and self.membership != "unstructured":
+            return f"{self.membership} camcast"
         return f"{self.spread} below {self.community}" if self.spread == "dispatch" else self.spread
 
     @property
@@ -79,11 +86,12 @@ class Design(Struct, frozen=True, kw_only=True):
         """A node that finds its place itself."""
         match self.spread:
             case "camcast":
-                return camcast_node(me, seed, hierarchy, camcast, scamp, search, spell, recovery, catchup)
-            case "dispatch":
-                params = self.dispatch
                 found = (recovery, catchup)
-                return dispatch_node(me, seed, self.community, hierarchy, params, scamp, search, spell, *found)
+                placed = (self.membership, self.pgrid)
+                return camcast_node(me, seed, hierarchy, camcast, scamp, search, spell, *found, *placed)
+            case "dispatch":
+                params, lost = self.dispatch, (recovery, catchup)
+                return dispatch_node(me, seed, self.community, hierarchy, params, scamp, search, spell, *lost)
             case "spidercast":
                 overlay = (self.spidercast, self.interests, self.flood)
                 return spidercast_node(me, seed, hierarchy, *overlay, spell, recovery, catchup)

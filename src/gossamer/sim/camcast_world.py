@@ -13,6 +13,7 @@ from gossamer.parts.bursts import GilbertElliott
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import camcast_node
 from gossamer.protocols.camcast.params import Params
+from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.sim.conditions import Conditions, us
 from gossamer.sim.engine import Layout
 from gossamer.sim.faults import schedule_churn, schedule_crash, schedule_partition
@@ -104,7 +105,14 @@ class CommunitiesTown(Town):
 
     def make(self, me: Peer) -> Stack:
         fallback = next(iter(self.params.values()))
-        return camcast_node(me, self.seed, self.hierarchy, lambda topic: self.params.get(topic, fallback))
+        return camcast_node(
+            me,
+            self.seed,
+            self.hierarchy,
+            lambda topic: self.params.get(topic, fallback),
+            ScampParams(extra_copies=self.conditions.extra_copies),
+            membership=self.conditions.membership,
+        )
 
     def come(self, peer: Peer) -> None:
         """Brings a process up: it knows a few others that are, and subscribes to its topic."""
@@ -150,14 +158,20 @@ class CommunitiesTown(Town):
         got = [[self.tallying.from_below.get(peer, 0) for peer in c.members] for c in self.setting.communities]
         return [max(each) * len(each) / sum(each) if any(each) else None for each in got]
 
+    def arrive(self, arrivals: Sequence[Peer]) -> float:
+        """Has processes start one after the other. Says when the time begins that they have to find their places."""
+        conditions = self.conditions
+        every_s = conditions.join_every_s or conditions.warmup_s / 2 / len(arrivals)
+        for number, peer in enumerate(arrivals):
+            self.after(every_s * number, lambda peer=peer: self.come(peer))  # type: ignore[misc]
+        return 0.0 if conditions.join_every_s is None else every_s * (len(arrivals) - 1)
+
     def play(self, publications: Sequence[Publication]) -> dict[int, Told]:
         """Lets everything happen; what became of each event, by its sequence (of one nobody could publish: nothing)."""
         conditions, groups = self.conditions, [c.members for c in self.setting.communities]
         everybody = [peer for group in groups for peer in group]
-        arrivals = sorted(everybody, key=lambda peer: draw(fold(self.seed, CHURN), peer))
-        for number, peer in enumerate(arrivals):
-            self.after(conditions.warmup_s / 2 * number / len(everybody), lambda peer=peer: self.come(peer))  # type: ignore[misc]
-        first = us(conditions.warmup_s)
+        came_s = self.arrive(sorted(everybody, key=lambda peer: draw(fold(self.seed, CHURN), peer)))
+        first = us(came_s + conditions.warmup_s)
         events = {publication.sequence: Told(len(self.setting.communities)) for publication in publications}
         for number, each in enumerate(publications):
             at = first + us(conditions.every_s) * number

@@ -4,6 +4,7 @@ from msgspec import Struct, field
 
 from gossamer.core.errors import Misuse
 from gossamer.core.machine import SECOND_US
+from gossamer.protocols.camcast.node import MembershipName
 from gossamer.sim.network import Latency
 
 
@@ -49,8 +50,14 @@ class Partition(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """[world]"""
 
+    membership: MembershipName = "unstructured"
+    "Who finds contacts and keeps the members of a community."
+    extra_copies: int = 1
+    "SCAMP's c: where it keeps the members, views hold (c + 1) ln N of them."
+    join_every_s: float | None = None
+    "From the start of one process to that of the next, `warmup_s` beginning with the last. None: see `warmup_s`."
     warmup_s: float = 20.0
-    "From the start of the processes (spread over the first half of it) to the first event."
+    "From the start of the processes (spread over the first half of it, if nothing else is said) to the first event."
     every_s: float = 1.0
     "From one event to the next."
     settle_s: float = 10.0
@@ -68,6 +75,10 @@ class Conditions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def __post_init__(self) -> None:
         if self.warmup_s <= 0 or self.every_s <= 0 or self.settle_s <= 0:
             raise Misuse("world.warmup_s, every_s and settle_s must be above 0")
+        if self.join_every_s is not None and self.join_every_s <= 0:
+            raise Misuse(f"world.join_every_s must be above 0, not {self.join_every_s}")
+        if self.extra_copies < 0:
+            raise Misuse(f"world.extra_copies must not be negative, not {self.extra_copies}")
         if self.contacts < 1:
             raise Misuse(f"world.contacts must be at least 1, not {self.contacts}: nobody would find anybody")
         for name, share in (

@@ -104,12 +104,15 @@ class World:
             raise
         for stepped in self._on_step:
             stepped(peer, given, effects, self.now_us)
+        self.perform(peer, effects)
+        return effects
+
+    def perform(self, peer: Peer, effects: Iterable[Effect]) -> None:
         for effect in effects:
             if type(effect) is Send:
                 self._send(peer, effect)
             elif type(effect) is SetTimer:
                 self._push(self.now_us + effect.after_us, peer, self.lives[peer], Fired(effect.timer))
-        return effects
 
     def at(self, when_us: int, action: Action) -> None:
         """Does something at a given time: a fault, a publication."""

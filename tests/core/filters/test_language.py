@@ -242,3 +242,20 @@ def test_a_filter_with_letters_changed_is_read_or_refused(tree: Tree, seed: int)
         letters[at : at + draws.randint(0, 2)] = draws.choice([*PIECES, draws.choice(letters or ["x"])])
         letters = letters or ["x"]
     refused_or_read("".join(letters))
+
+
+ENTANGLED = " and ".join(f"(a{n} or b{n} > 1)" for n in range(30))
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("true", ()),
+        ("a > 1 and not (b or has c)", ("a", "b", "c")),
+        ("a > 1 or a < 0", ("a",)),
+        (ENTANGLED, ("a0", "b0")),
+    ],
+)
+def test_a_filter_tells_which_attributes_it_asks_for(text: str, names: tuple[str, ...]) -> None:
+    assert {*names} <= {*parse(text).names}
+    assert len(parse(text).names) == (len(names) if text != ENTANGLED else 60)

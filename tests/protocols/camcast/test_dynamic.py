@@ -95,6 +95,8 @@ def test_rotation_changes_links_over_time_and_without_it_they_stay() -> None:
 class Silent:
     """A search that never finds anything."""
 
+    uniform = False
+
     def ask(self, wanted: object, joining: bool = False) -> None:
         pass
 

@@ -120,3 +120,30 @@ def test_renewals_hold_the_mean_view_where_it_should_be() -> None:
     wanted = 2 * math.log(40)
     assert all(0.7 * wanted < mean < 1.9 * wanted for mean in means), means
     assert means[-1] < 1.3 * statistics.mean(means)
+
+
+@pytest.mark.parametrize(
+    ("n", "seeds"),
+    [
+        (27, 3),
+        pytest.param(79, 3, marks=pytest.mark.slow),
+        pytest.param(84, 3, marks=pytest.mark.slow),
+        pytest.param(300, 2, marks=pytest.mark.slow),
+        pytest.param(1000, 1, marks=pytest.mark.slow),
+    ],
+)
+def test_over_a_lease_views_average_ln_n_and_stay_connected_even_without_copies_to_spare(n: int, seeds: int) -> None:
+    """c = 0, who joins waits for the one before. Right after many renewals at once views are larger, at the end of
+    leases smaller: so the mean is taken over a whole lease."""
+    means = []
+    for seed in range(1, seeds + 1):
+        town = camcast(seed, scamp=Params(extra_copies=0))
+        for peer in range(n):
+            town.start(peer, ".")
+            town.seconds_until(lambda town=town, peer=peer: scamp(town, peer).ready("."), 30, 0.02)
+        town.run(60)
+        for _ in range(10):
+            town.run(6)
+            means.append(mean_view(town))
+            assert components(views(town, ".")) == 1
+    assert statistics.mean(means) == pytest.approx(math.log(n), rel=0.1)

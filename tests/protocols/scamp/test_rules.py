@@ -29,8 +29,15 @@ def test_impossible_parameters_are_refused_in_one_sentence(wrong: dict[str, int]
         Params(**wrong)
 
 
-def test_a_renewal_asks_for_c_plus_1_ln_n_keepers_but_not_for_more_than_there_are() -> None:
-    assert [rules.renewal_copies(size, 1) for size in (1, 2, 3, 5, 1000)] == [1, 1, 2, 4, 14]
+def test_views_should_have_c_plus_1_ln_n_entries_but_not_more_than_there_are_others() -> None:
+    assert [round(rules.wanted(size, 1), 1) for size in (1, 2, 3, 5, 1000)] == [1, 1, 2, 3.2, 13.8]
+
+
+def test_a_renewal_asks_for_so_many_that_those_of_two_leases_are_as_many_as_should_be() -> None:
+    asked = [rules.renewal_copies(1000, 0, i / 1000) for i in range(1000)]
+    assert sum(asked) / 1000 == pytest.approx(rules.wanted(1000, 0) * rules.RENEWED_AT, abs=0.001)
+    assert rules.renewal_copies(1, 0, 0.0) == 1
+    assert sum(rules.renewed_after(i / 1000) for i in range(1000)) / 1000 == pytest.approx(rules.RENEWED_AT, abs=0.001)
 
 
 def test_a_walk_steps_back_from_nodes_better_known_than_the_last_in_proportion() -> None:

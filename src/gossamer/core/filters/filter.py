@@ -14,7 +14,7 @@ from gossamer.core.filters.grammar import TEXT_MAX, read
 from gossamer.core.filters.outlines import outline
 from gossamer.core.filters.remembering import remembered
 from gossamer.core.filters.terms import TERMS_MAX, WEIGHT_MAX, Term
-from gossamer.core.filters.trees import Node, cost, settled
+from gossamer.core.filters.trees import Node, cost, names, settled
 
 SIZE = 32
 "Of a merged filter, if nothing else is asked for."
@@ -57,6 +57,13 @@ class Filter(Struct, frozen=True, eq=False, dict=True):
     def terms(self) -> tuple[Term, ...]:
         """What must hold, multiplied out; for a filter too entangled for that, something wider."""
         return self.told if isinstance(self.told, tuple) else tuple(outline(self.told))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The attributes it asks for."""
+        told = self.told
+        found = [name for term in told for name in term] if isinstance(told, tuple) else names(told)
+        return tuple(dict.fromkeys(found))
 
     @property
     def size(self) -> int:

@@ -146,3 +146,14 @@ def cost(node: Node) -> tuple[int, int]:
             return terms, weight
         case Not(_):
             raise AssertionError("cost is for settled trees")
+
+
+def names(node: Node) -> list[str]:
+    """The attributes it asks for; perhaps some of them twice."""
+    match node:
+        case Condition(name):
+            return [name]
+        case All(parts) | Any(parts):
+            return [name for part in parts for name in names(part)]
+        case Not(part):
+            return names(part)

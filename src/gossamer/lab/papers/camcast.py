@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from gossamer.lab.book import ALL, Book
-from gossamer.lab.claims import Claim, incomparable, number, printed, share, verdict
-from gossamer.lab.papers import Paper, Part, analysis
+from gossamer.lab.claims import Claim, incomparable, printed, share, verdict
+from gossamer.lab.papers import Paper, Part, analysis, camcast_costs, camcast_reached
 from gossamer.lab.papers import communities as both
 from gossamer.lab.papers.communities import BOTTOM, MIDDLE, ROOT
 
@@ -19,7 +19,6 @@ def claims(book: Book) -> list[Claim]:
     return [
         both.no_parasites(book, "abstract; Table 2 row 1"),
         headline_five_percent(book),
-        headline_seven_percent(book),
         both.single_topic_unchanged(book, "camcast/single", "1.3"),
         both.messages_in_order(book, "camcast/growth", "4.3; Fig. 13"),
         both.upward_about_five(book, "camcast/fig14", "3.5; Fig. 14"),
@@ -48,15 +47,8 @@ def claims(book: Book) -> list[Claim]:
             "A process's memory is always smaller than with gossip multicast (b) and hierarchical broadcast (c).",
             ("gossip multicast", "hierarchical broadcast"),
         ),
-        more_upward_less_efficient(book),
-        incomparable(
-            "implementation-figures", "6.2, Figs 19-28", "Curves measured on 71 workstations with three "
-            "membership services.",
-            "The figures' values are not in the text, and the topic tables of that implementation depend on the "
-            "order in which "
-            "machines joined. `camcast/implementation` runs the same hierarchy and parameters on uniform tables "
-            "instead.",
-        ),
+        *camcast_reached.claims(book),
+        *camcast_costs.claims(book),
     ]  # fmt: skip
 
 
@@ -86,22 +78,6 @@ def headline_five_percent(book: Book) -> Claim:
         why="Averaged over processes, most of which are at the bottom. The root community alone gets "
         f"{share(root.mean)}: "
         "its stale links, never replaced in this setting, are what is lost.",
-    )
-
-
-def headline_seven_percent(book: Book) -> Claim:
-    at = {c: book.find("camcast/implementation", ROOT, "reliability", fanout_extra=c, climb=0.07) for c in (0.0, 5.0)}
-    crossed = book.find("camcast/implementation", MIDDLE, "crossed", fanout_extra=5.0, climb=0.07)
-    return Claim(
-        id="headline-7-percent",
-        where="1.4; 6.2; 7",
-        paper_says="Communities of 80, 30 and 7: 100 % reliability while 7 % of the processes carry events upwards.",
-        ours=f"root complete in {share(at[5.0].mean)} of runs with c = 5, {share(at[0.0].mean)} with c = 0",
-        ci95=at[5.0].ci95,
-        runs=at[5.0].runs,
-        verdict=verdict(at[5.0].mean + at[5.0].ci95 >= 1.0),
-        why="Of 28 processes, 7 % is two on average, and none at all in many runs: the event arrives at the root "
-        f"at all in {share(crossed.mean)} of runs. The paper averages 5 to 10 experiments, too few to see it.",
     )
 
 
@@ -156,22 +132,6 @@ def table2(book: Book) -> list[Claim]:
     return [*rows, incomparable("table2-pmcast", "Table 2 row 3", "453 / 369 / 615 parasites with PMcast", why)]
 
 
-def more_upward_less_efficient(book: Book) -> Claim:
-    rows = book.series("camcast/implementation", MIDDLE, "efficiency", fanout_extra=0.0)
-    return Claim(
-        id="efficiency-falls",
-        where="6.2.2, Figs 23 and 24",
-        paper_says="A higher chance of carrying events upwards increases duplicates: efficiency falls.",
-        ours=f"{share(rows[0].mean)} at {rows[0].point['publish.climb']:.0%}, {share(rows[-1].mean)} at 100 %",
-        ci95=rows[-1].ci95,
-        runs=rows[-1].runs,
-        verdict=verdict(rows[-1].mean + rows[-1].ci95 < rows[0].mean - rows[0].ci95),
-        why="Share of arriving copies that were new, in the middle community, over runs in which the event "
-        "arrived there "
-        f"at all ({number(rows[0].runs)} and {number(rows[-1].runs)} runs).",
-    )
-
-
 def sections(book: Book) -> Sequence[Part]:
     return (
         analysis.approaches(book, "camcast/baselines", "camcast/middle"),
@@ -188,7 +148,7 @@ PAPER = Paper(
     experiments=(
         "camcast/fig13", "camcast/fig14", "camcast/fig15", "camcast/fig16", "camcast/fig17", "camcast/fig18",
         "camcast/table1", "camcast/table2", "camcast/baselines", "camcast/middle", "camcast/growth", "camcast/single",
-        "camcast/implementation", "camcast/tuning",
+        "camcast/tuning", "camcast/services", "camcast/uniform",
     ),
     claims=claims,
     analysis=sections,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from gossamer.core import topics
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
+from gossamer.core.typed import NO_PARENTS, Parents
 from gossamer.live.keys.trust import Act
-from gossamer.live.links.control import KEY_MAX, NAME_MAX, PATIENCE_MAX_S
+from gossamer.live.links.control import KEY_MAX, NAME_MAX, PATIENCE_MAX_S, TYPES_MAX
+from gossamer.live.reading.bookmarks import Bookmark, bookmark_for
 from gossamer.wire.sealed import ATTRIBUTE_NAME_MAX, ATTRIBUTES_MAX, HEAD_BYTES_MAX
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ class Publication(NamedTuple):
     attributes: dict[str, Attribute]
     key: str | None
     climb: float | None = None
+    parents: Parents = NO_PARENTS
+    "Further super-topics of its topic and of those above, as the types of the program say: the node must know them."
 
 
 class Subscription(NamedTuple):
@@ -33,6 +37,16 @@ class Subscription(NamedTuple):
     topic: topics.Topic
     filter: "Filter | None"
     name: str
+    from_start: bool
+    ordered: bool
+    recover: bool
+    bookmark: Bookmark | None
+    parents: Parents
+    "Further super-topics of those below its topic, as the types of the program say."
+
+    @property
+    def where(self) -> str:
+        return "" if self.filter is None else self.filter.text
 
 
 def publication(
@@ -41,11 +55,13 @@ def publication(
     attributes: Mapping[str, Attribute] | None,
     key: str | None,
     climb: float | None = None,
+    parents: Parents = NO_PARENTS,
 ) -> Publication:
     """An empty key is refused: it comes of a variable that nobody has set, and would make all events one."""
     named = None if key is None else name_of("a key", key, 1, KEY_MAX)
     chance = chance_of(climb)
-    return Publication(topic_of(topic), payload_of(payload), attributes_of(attributes), named, chance)
+    wide, data, told = topic_of(topic), payload_of(payload), attributes_of(attributes)
+    return Publication(wide, data, told, named, chance, parents_of(parents))
 
 
 def chance_of(climb: float | None) -> float | None:
@@ -56,11 +72,22 @@ def chance_of(climb: float | None) -> float | None:
     return float(climb)
 
 
-def subscription(topic: str, where: str, name: str, **choices: bool) -> Subscription:
-    for choice, value in choices.items():
+def subscription(
+    topic: str,
+    where: str,
+    name: str,
+    from_start: bool = False,
+    ordered: bool = False,
+    recover: bool = True,
+    bookmark: Bookmark | str | None = None,
+    parents: Parents = NO_PARENTS,
+) -> Subscription:
+    for choice, value in {"from_start": from_start, "ordered": ordered, "recover": recover}.items():
         if type(value) is not bool:
             raise Misuse(f"{choice} is True or False, not {type(value).__name__}")
-    return Subscription(topic_of(topic), filter_of(where), subscription_name(name))
+    wide, filter, name = topic_of(topic), filter_of(where), subscription_name(name)
+    mark = bookmark_for(bookmark, name, wide, "" if filter is None else filter.text)
+    return Subscription(wide, filter, name, from_start, ordered, recover, mark, parents_of(parents))
 
 
 def subscription_name(name: str, least: int = 0) -> str:
@@ -71,6 +98,14 @@ def patience_of(patience_s: float) -> float:
     if not 0 <= patience_s <= PATIENCE_MAX_S:
         raise Misuse(f"patience_s is at least 0 and at most {PATIENCE_MAX_S:.0f}, a day, not {patience_s}")
     return patience_s
+
+
+def parents_of(parents: Parents) -> Parents:
+    if len(parents) > TYPES_MAX:
+        raise Misuse(
+            f"{len(parents)} types have further parents, and at most {TYPES_MAX} can be told: subscribe further down"
+        )
+    return parents
 
 
 def topic_of(name: str) -> topics.Topic:

@@ -9,18 +9,18 @@ async with gossamer.Client("127.0.0.1:7400") as client:
 import asyncio
 import ssl
 import time
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.arguments import patience_of, publication, subscription, subscription_name, too_large
+from gossamer.live.clients.arguments import Publication, Subscription, patience_of, subscription_name, too_large
 from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
 from gossamer.live.keys.trust import Act, OpenTrust, Record, Trust
@@ -51,7 +51,7 @@ from gossamer.live.links.transports import HANDSHAKE_S, Channel, Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.accepted import Accepted
 from gossamer.live.publishing.parcel import HandedOver
-from gossamer.live.reading.bookmarks import Bookmark, bookmark_for
+from gossamer.live.pubsub import PubSub
 from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.live.watching.metrics import Metrics
 from gossamer.wire.codec import Codec
@@ -63,7 +63,7 @@ SILENT_LOOKS = 6
 "How often a client looks whether its node said something, and looks after which the node counts as gone."
 
 
-class Client:
+class Client(PubSub[Reader]):
     """Attached to one node. The node's spool is what makes publications safe and reading resumable."""
 
     def __init__(
@@ -159,22 +159,14 @@ class Client:
 
     # -- using it -----------------------------------------------------------------------------------------------
 
-    def publish(
-        self,
-        topic: str,
-        payload: bytes | str = b"",
-        *,
-        attributes: Mapping[str, Attribute] | None = None,
-        key: str | None = None,
-    ) -> Awaitable[EventId]:
+    def offer(self, wish: Publication) -> Awaitable[EventId]:
         """Hands an event to the node; await the result to know that the node has spooled it."""
-        wish = publication(topic, payload, attributes, key)
         head = head_of(Event(EventId(self.me, 0, 0), wish.topic, attributes=wish.attributes))
         if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
             raise wrong
         self._check_node("publish", wish.topic)
         number = self.number()
-        self.say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key))
+        self.say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key, wish.climb, {**wish.parents}))
         accepted = self.offers[number] = Accepted(loop=asyncio.get_running_loop())
         return accepted
 
@@ -190,25 +182,13 @@ class Client:
         fewest = min(((each.disk, each.memory) for each in told if each.disk or each.memory), default=(0, 0))
         return HandedOver(sum(each.waiting for each in told), *fewest, sum(each.given_up for each in told))
 
-    def subscribe(
-        self,
-        topic: str,
-        *,
-        where: str = "",
-        name: str = "",
-        from_start: bool = False,
-        ordered: bool = False,
-        recover: bool = True,
-        bookmark: Bookmark | str | None = None,
-    ) -> Reader:
-        """Events of a topic and its subtopics, as the node gets them; `from_start`: also those its spool still has.
-        The node asks the filter `where`: what does not match is not even sent here. A `name` makes the subscription
-        durable: it is the node's that keeps it, and means the same as there."""
-        wide, filter, name = subscription(topic, where, name, from_start=from_start, ordered=ordered, recover=recover)
-        self._check_node("subscribe", wide)
-        said = "" if filter is None else filter.text
-        mark = bookmark_for(bookmark, name, wide, said)
-        return Reader(self, Read(self.number(), wide, name, from_start, ordered, said, recover, mark))
+    def open(self, wish: Subscription) -> Reader:
+        """The node asks the filter: what does not match is not even sent here. It keeps what is durable."""
+        self._check_node("subscribe", wish.topic)
+        topic, _, name, from_start, ordered, recover, mark, parents = wish
+        return Reader(
+            self, Read(self.number(), topic, name, from_start, ordered, wish.where, recover, mark, {**parents})
+        )
 
     def _check_node(self, act: Act, topic: Topic) -> None:
         """Nothing is handed to a node that its own grant would not let do this."""

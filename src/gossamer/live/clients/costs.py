@@ -13,14 +13,14 @@ REFUSED = 100
 
 def cost_of(message: Message) -> float:
     match message:
-        case Offer(payload=payload):
-            return 1 + len(payload) / 1024
+        case Offer(payload=payload, parents=parents):
+            return 1 + len(payload) / 1024 + len(parents) * LISTED
         case Handled(places=places):
             return 2 + len(places) * LISTED
         case Await(events=events):
             return 4 + len(events) * LISTED
-        case Read(where=where):
-            return 32 + len(where) * LETTER
+        case Read(where=where, parents=parents):
+            return 32 + len(where) * LETTER + len(parents) * LISTED
         case ListThem() | Delete() | Mark():
             return 16
     return 1

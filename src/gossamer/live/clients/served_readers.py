@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from gossamer.core.errors import GossamerError, Misuse
 from gossamer.core.topics import Topic
+from gossamer.live.clients.arguments import Subscription, subscription
 from gossamer.live.clients.identities import FILTERS_HELD
 from gossamer.live.links.control import AHEAD_DURABLE, Item, Items, Read, Reply
 from gossamer.live.reading.deliveries import Delivery, Gap
@@ -73,16 +74,7 @@ class ServedReaders:
         session, number = self.session, read.number
         try:
             session.check_granted("subscribe", read.topic)
-            inbox = self.node.subscribe_for(
-                session.owner,
-                read.topic,
-                where=read.where,
-                name=read.name,
-                from_start=read.from_start,
-                ordered=read.ordered,
-                recover=read.recover,
-                bookmark=read.bookmark,
-            )
+            inbox = self.node.subscribe_for(session.owner, wished(read))
             async with inbox:
                 self.inboxes[number] = inbox
                 if read.name:
@@ -144,3 +136,8 @@ def as_item(item: Delivery | Gap) -> Item:
     if isinstance(item, Gap):
         return Item(0, item.why.encode(), lost=max(1, item.lost), topic=item.topic, publisher=item.publisher)
     return Item(item.place, seal(head_of(item), item.payload, None), item.hops, item.redelivered)
+
+
+def wished(read: Read) -> Subscription:
+    choices = (read.from_start, read.ordered, read.recover, read.bookmark, read.parents)
+    return subscription(read.topic, read.where, read.name, *choices)

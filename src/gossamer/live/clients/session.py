@@ -13,7 +13,7 @@ from gossamer.core.errors import Full, GossamerError, Misuse
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.arguments import not_granted
+from gossamer.live.clients.arguments import not_granted, publication
 from gossamer.live.clients.costs import REFUSED, cost_of
 from gossamer.live.clients.identities import AWAITED_MAX, AWAITS_MAX, Identity
 from gossamer.live.clients.served_readers import ServedReaders
@@ -215,7 +215,8 @@ class ClientSession:
     async def _published(self, offer: Offer) -> EventId:
         share, size = self.identity.outbox, self.identity.outbox.reserve(offer.payload)
         try:
-            event_id = await self.node.publish(offer.topic, offer.payload, attributes=offer.attributes, key=offer.key)
+            wish = publication(offer.topic, offer.payload, offer.attributes, offer.key, offer.climb, offer.parents)
+            event_id = await self.node.offer(wish)
         except BaseException:
             share.release(size)
             raise

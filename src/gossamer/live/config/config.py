@@ -14,6 +14,7 @@ from msgspec import Struct, structs
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import joined
 from gossamer.core.topics import Topic, no_wildcard, topic
+from gossamer.core.typed import with_types
 from gossamer.live.config.place import EXCHANGING, LIVE_PLACE, HpmcastConfig
 from gossamer.live.config.reading import ANY, Said, fields_of
 from gossamer.live.config.tables import (
@@ -28,10 +29,11 @@ from gossamer.live.config.tables import (
     as_path,
     as_tuple,
     check_address,
+    check_it_stays_here,
     is_wildcard,
 )
-from gossamer.live.keys.trust import is_loopback
 from gossamer.protocols.assemble import BY_CONTENT, Design, SpreadName
+from gossamer.protocols.camcast.node import MembershipName
 from gossamer.protocols.camcast.params import Params as CamcastParams
 from gossamer.protocols.catchup.params import Params as CatchUpParams
 from gossamer.protocols.dispatch.params import Params as DispatchParams
@@ -39,6 +41,7 @@ from gossamer.protocols.flood.params import Params as FloodParams
 from gossamer.protocols.hpmcast.addresses import Address
 from gossamer.protocols.hpmcast.upkeep import Upkeep
 from gossamer.protocols.interests.params import Params as InterestsParams
+from gossamer.protocols.pgrid.params import Params as PGridParams
 from gossamer.protocols.recovery.params import Params as RecoveryParams
 from gossamer.protocols.scamp.params import Params as ScampParams
 from gossamer.protocols.search.params import Params as SearchParams
@@ -61,6 +64,7 @@ TABLES: dict[str, type[Struct]] = {
     "timeouts": Timeouts,
     "scamp": ScampParams,
     "search": SearchParams,
+    "pgrid": PGridParams,
     "hierarchy": HierarchyConfig,
     "faults": FaultsConfig,
     "dispatch": DispatchParams,
@@ -104,6 +108,9 @@ class Config(Struct, frozen=True, kw_only=True):
     overlay of few links, for many unrelated topics per node; `dispatch`, by content along a tree of all nodes, filters
     inside the network; `hpmcast`, by content through delegates of a hierarchy, for very large networks. Every node of a
     network must say the same."""
+    membership: MembershipName = "unstructured"
+    """With `camcast`, how members and those above are found: `unstructured`, by asking neighbours; `semi-structured`,
+    the first ones by an overlay of all nodes; `structured`, all by that overlay. All nodes must say the same."""
     community: str = "."
     "With `dispatch` and `hpmcast`: the topic whose members all nodes are, and that each must be granted to read."
     spool: SpoolConfig = SpoolConfig()
@@ -131,6 +138,8 @@ class Config(Struct, frozen=True, kw_only=True):
     "The same for single topics, in full."
     scamp: ScampParams = ScampParams()
     search: SearchParams = SearchParams()
+    pgrid: PGridParams = PGridParams()
+    "The overlay that members are found in, unless `membership` is unstructured."
     hierarchy: HierarchyConfig = HierarchyConfig()
     faults: FaultsConfig = FaultsConfig()
 
@@ -148,6 +157,8 @@ class Config(Struct, frozen=True, kw_only=True):
             for each in getattr(self, field):
                 with about(field):
                     no_wildcard(topic(each))
+        if self.membership != "unstructured" and self.spread != "camcast":
+            raise Misuse(f'membership "{self.membership}" is for spread = "camcast", not "{self.spread}": leave it out')
         if self.spread in BY_CONTENT:
             self._check_community()
         self._fit_recovery()
@@ -185,23 +196,9 @@ class Config(Struct, frozen=True, kw_only=True):
         if len(self.advertise) > ADDRESSES_MAX:
             raise Misuse(f"advertise has {len(self.advertise)} addresses: name the best {ADDRESSES_MAX}")
         if self.keys is None:
-            self._check_it_stays_here()
+            check_it_stays_here(self.bind, {"advertise": self.advertise, "seeds": self.seeds})
         elif is_wildcard(self.bind) and not self.advertise:
             raise Misuse(f"advertise is missing: bind is {self.bind}, which tells nobody where to call")
-
-    def _check_it_stays_here(self) -> None:
-        if not is_loopback(self.bind):
-            raise Misuse(
-                f"bind is {self.bind}, which other machines can reach, but without keys whoever connects is believed: "
-                "set keys (made with `gossamer keys`), or bind to 127.0.0.1"
-            )
-        for field in ("advertise", "seeds"):
-            for each in getattr(self, field):
-                if not is_loopback(each):
-                    raise Misuse(
-                        f"{field} names {each}, which is not this machine, but without keys a node stays on loopback: "
-                        "set keys (made with `gossamer keys`)"
-                    )
 
     def _expect_nothing_of_the_spool(self) -> None:
         """A node that took a request for the spool's would neither answer it nor pass it on."""
@@ -234,6 +231,8 @@ class Config(Struct, frozen=True, kw_only=True):
         """What the node is built of, where its grant says that it lives there."""
         return Design(
             spread=self.spread,
+            membership=self.membership,
+            pgrid=self.pgrid,
             dispatch=self.dispatch,
             community=self.community,
             spidercast=self.spidercast,
@@ -335,3 +334,13 @@ def _table(kind: type[T], said: Mapping[str, Any], where: str) -> T:
     except Misuse as wrong:
         first = re.split(r"\W", str(wrong), maxsplit=1)[0]
         raise Misuse(f"{where}.{wrong}" if first in kind.__struct_fields__ else f"{where}: {wrong}") from None
+
+
+def with_parents_of_types(config: Config) -> Config:
+    """The same, with super-topics that the types of this program have beside those their names tell."""
+    said = config.hierarchy.parents
+    with about("hierarchy.parents"):
+        parents = with_types(said)
+        if parents == said:
+            return config
+        return structs.replace(config, hierarchy=structs.replace(config.hierarchy, parents=parents))

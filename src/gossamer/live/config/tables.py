@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -12,7 +12,7 @@ from msgspec import Struct, structs
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import Hierarchy
 from gossamer.core.trace import Level
-from gossamer.live.keys.trust import split_address
+from gossamer.live.keys.trust import is_loopback, split_address
 from gossamer.wire.frame import FRAME_BYTES_MAX
 
 Durability: TypeAlias = Literal["process", "disk", "off"]
@@ -230,3 +230,19 @@ def about(field: str) -> Iterator[None]:
         yield
     except Misuse as wrong:
         raise Misuse(f"{field}: {wrong}") from None
+
+
+def check_it_stays_here(bind: str, others: Mapping[str, Sequence[str]]) -> None:
+    """Without keys a node calls, and is called by, nobody but this machine. `others`: addresses by field."""
+    if not is_loopback(bind):
+        raise Misuse(
+            f"bind is {bind}, which other machines can reach, but without keys whoever connects is believed: "
+            "set keys (made with `gossamer keys`), or bind to 127.0.0.1"
+        )
+    for field, addresses in others.items():
+        for each in addresses:
+            if not is_loopback(each):
+                raise Misuse(
+                    f"{field} names {each}, which is not this machine, but without keys a node stays on loopback: "
+                    "set keys (made with `gossamer keys`)"
+                )

@@ -7,9 +7,11 @@ import msgspec
 from msgspec import Meta, Struct
 
 from gossamer.core.errors import Full, GossamerError, Misuse, SpecError, TransportDown
+from gossamer.core.events import Chance
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.patterns import Where
 from gossamer.core.topics import Topic
+from gossamer.core.typed import PARENTS_MAX
 from gossamer.live.reading.bookmarks import Bookmark
 from gossamer.live.reading.listing import SubscriptionInfo
 from gossamer.live.spool.subscriptions import SUBSCRIPTIONS_MAX
@@ -24,6 +26,11 @@ Text: TypeAlias = Annotated[str, Meta(max_length=TEXT_MAX)]
 KEY_MAX = 256
 NAME_MAX = 128
 Name: TypeAlias = Annotated[str, Meta(max_length=NAME_MAX)]
+TYPES_MAX = 4096
+Told: TypeAlias = Annotated[
+    dict[Topic, Annotated[tuple[Topic, ...], Meta(max_length=PARENTS_MAX)]], Meta(max_length=TYPES_MAX)
+]
+"Further super-topics, as the types of a client's program say: a node that does not know them refuses."
 PLACES_MAX = 1000
 "Items acknowledged in one message."
 AHEAD_DURABLE = 32
@@ -87,6 +94,8 @@ class Offer(Struct, frozen=True, tag="client.offer"):
     payload: bytes
     attributes: Attributes = {}
     key: Annotated[str, Meta(max_length=KEY_MAX)] | None = None
+    climb: Chance | None = None
+    parents: Told = {}
 
 
 class Answer(Struct, frozen=True, tag="client.answer"):
@@ -139,6 +148,7 @@ class Read(Struct, frozen=True, tag="client.read"):
     "Whether events that were lost on the way are looked for."
     bookmark: Bookmark | None = None
     "What a durable subscription of that name has had at another node."
+    parents: Told = {}
 
 
 class Item(Struct, frozen=True, array_like=True):

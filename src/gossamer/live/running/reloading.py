@@ -11,7 +11,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.machine import StopPublishing, Tune
 from gossamer.core.topics import ROOT, Topic, topic
 from gossamer.live.config.changes import changes
-from gossamer.live.config.config import Config
+from gossamer.live.config.config import Config, with_parents_of_types
 from gossamer.live.config.tables import within_memory
 from gossamer.live.keys.trust import OpenTrust
 from gossamer.live.node import Node
@@ -55,7 +55,7 @@ def reload_keys(node: Node) -> None:
 
 def take_over(node: Node, new: Config) -> None:
     """Changes what can be changed while the node runs, all of it or (Misuse) nothing."""
-    now, later = changes(node.config, new)
+    now, later = changes(node.config, with_parents_of_types(new))
     for name in later:
         log.warning(
             "%s: %s is another now, which a node takes over only at its start: restart it", node.trust.name, name

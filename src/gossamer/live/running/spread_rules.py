@@ -21,7 +21,7 @@ TWINS_MAX = 16
 
 
 class SpreadRules:
-    """The answers of communities (camcast), where membership settles all of this; others differ in some."""
+    """The answers where membership settles all of this; others differ in some."""
 
     bound = False
     "Whether others must have been granted the addresses where they say they live."
@@ -49,8 +49,24 @@ class SpreadRules:
     def saw(self, row: SubsystemRow) -> None:
         """A row arrived that its author signed."""
 
+    def may_register(self, peer: Peer, name: str) -> bool:
+        """Whether somebody may be a member of the topic that is spelled like this; one that nobody here can read says
+        nothing."""
+        return True
+
     def met(self, peer: Peer) -> None:
         """Somebody's record is news."""
+
+
+class CommunityRules(SpreadRules):
+    """Events travel along communities, whose members may be registered in an overlay."""
+
+    def __init__(self, machine: Stack, permissions: Permissions) -> None:
+        self.machine, self.permissions = machine, permissions
+
+    def may_register(self, peer: Peer, name: str) -> bool:
+        topic = self.machine.meant(name)
+        return topic is None or self.permissions.may(peer, "subscribe", topic)
 
 
 class TreeRules(SpreadRules):
@@ -153,4 +169,4 @@ def rules_of(
             return TreeRules(machine, tree)
         case Hpmcast() as hierarchy:
             return HierarchyRules(me, machine, hierarchy, community, address, permissions, trust, book)
-    return SpreadRules()
+    return CommunityRules(machine, permissions)

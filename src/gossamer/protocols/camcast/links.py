@@ -127,7 +127,15 @@ class Links(Layer):
 
     # -- contacts come ----------------------------------------------------------------------------------------
 
+    def redraw(self, topic: Topic) -> None:
+        """Whoever is above is looked for again, as if none were known."""
+        frontier = self.frontiers.get(topic)
+        if frontier is not None and (leads := [table.topic for table in frontier.leads()]):
+            self.finding.contacts.ask(leads)
+
     def contacts_found(self, found: Topic, peers: Sequence[Peer]) -> None:
+        if self.finding.contacts.uniform and (table := self.finding.tables.get(found)) is not None:
+            self.probing.exchange(table, peers)
         taken = [self.take(topic, frontier, found, peers) for topic, frontier in self.finding.under(found)]
         if any(taken):
             self.finding.moved(found)

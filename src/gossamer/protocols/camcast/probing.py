@@ -5,7 +5,7 @@ Invariant: a table never holds this node, never more than `links` entries, and o
 answered gives way only to one that did.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -123,6 +123,7 @@ class Probing(Layer):
         includes = self.node.hierarchy.includes
         for table in [each for each in self.tables.values() if includes(each.topic, away.topic)]:
             self.drop(table, peer)
+        self.node.tell(lambda layer: layer.strayed(peer, away.topic))
 
     def peer_down(self, peer: Peer) -> None:
         for table in tuple(self.tables.values()):
@@ -192,11 +193,26 @@ class Probing(Layer):
         if not rotates or len(table.entries) < table.most:
             return False
         leaving = [peer, *(each for each in table.entries if each != peer)]
-        for new, old in zip(fresh, leaving):
+        self.replace(table, zip(fresh, leaving))
+        return True
+
+    def exchange(self, table: Table, drawn: Sequence[Peer]) -> None:
+        """Others were drawn: those among them that are no entries take the place of entries that were not drawn, each
+        once it has answered."""
+        others = [peer for peer in drawn if peer != self.node.me][: table.most]
+        fresh = [peer for peer in others if peer not in table.entries]
+        leaving = [peer for peer in table.entries if peer not in others]
+        if len(table.entries) >= table.most and fresh:
+            table.exchanges = 0
+            table.next.clear()
+            self.replace(table, zip(fresh, leaving))
+
+    def replace(self, table: Table, pairs: Iterable[tuple[Peer, Peer]]) -> None:
+        """New ones take the place of others, once they have answered for themselves."""
+        for new, old in pairs:
             if not crowd(new, [each for each in table.entries if each != old], self.node.owners):
                 table.next[new] = old
         self.ask(table, [*table.next])
-        return True
 
     # -- telling the community --------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ Joining, renewing a lease and coming back from isolation are one act: ask the se
 accepted. Whoever is held learns so (`Kept`, then every `Beat`), hence a node that hears no beat is in nobody's view.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 
 from msgspec import Struct
 
@@ -179,12 +179,17 @@ class Scamp(Layer):
         view.phase = "joining"
         self.wait(topic, view, params.patience_us)
         walk = params.indirection >> view.tries  # each step may meet a dead peer: the next attempt takes fewer
-        copies = self.copies_wanted(topic) if view.holders else None
+        copies = self.renewal_copies(topic) if view.holders else None
         join = Join(topic, self.node.me, view.number, walk, view.lease_us, copies)
         self.out.send([self.keeping.one_of(contacts)], join)
 
-    def copies_wanted(self, topic: Topic) -> int:
-        return rules.renewal_copies(self.size(topic), self.params_of(topic).extra_copies)
+    def renewal_copies(self, topic: Topic) -> int:
+        extra = self.params_of(topic).extra_copies
+        return rules.renewal_copies(self.size(topic), extra, chance(self.keeping.fresh_key(JOIN), 0))
+
+    def has_few(self, topic: Topic, peers: Sized) -> bool:
+        """Whether these are fewer than half as many as a view, or an in-view, should have."""
+        return 2 * len(peers) < rules.wanted(self.size(topic), self.params_of(topic).extra_copies)
 
     def on_answer_due(self, timer: AnswerDue) -> None:
         view = self.views.get(timer.topic)
@@ -211,11 +216,11 @@ class Scamp(Layer):
         view.generation = self.keeping.fresh()
         view.tries, view.patience_us = 0, params.patience_us
         view.settled_us = view.beaten_us = now_us
-        early = 0.7 + 0.2 * chance(self.keeping.fresh_key(TICK), 0)
-        self.out.timer(round(view.lease_us * early), Renew(accept.topic, view.generation))
+        after = rules.renewed_after(chance(self.keeping.fresh_key(TICK), 0))
+        self.out.timer(round(view.lease_us * after), Renew(accept.topic, view.generation))
         view.lease_us = min(2 * view.lease_us, params.lease_us)
-        if len(view.held) < self.copies_wanted(accept.topic):
-            self.keeping.hold(accept.topic, view, peer, 0, params.lease_us)
+        if self.has_few(accept.topic, view.held):
+            self.keeping.hold(accept.topic, view, peer, 0, view.lease_us)
         self.take_place(accept.topic, view)
 
     def take_place(self, topic: Topic, view: View) -> None:
@@ -262,7 +267,7 @@ class Scamp(Layer):
         patience_us = self.params_of(topic).isolated_us
         if not view.held or self.node.now_us - view.beaten_us >= patience_us:
             return True
-        return self.node.now_us - view.settled_us >= patience_us and 2 * len(view.holders) < self.copies_wanted(topic)
+        return self.node.now_us - view.settled_us >= patience_us and self.has_few(topic, view.holders)
 
     def on_beat(self, peer: Peer, beat: Beat) -> None:
         view = self.keeping.member(peer, beat.topic)

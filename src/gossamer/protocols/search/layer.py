@@ -49,6 +49,8 @@ class Search(Layer):
 
     `spell` is how topics stand in requests. Who knows a topic can spell it; who does not learns nothing from that."""
 
+    uniform = False
+
     def __init__(self, node: Stack, params: Params, spell: Spell | None = None) -> None:
         super().__init__(node)
         self.params = params

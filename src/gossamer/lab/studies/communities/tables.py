@@ -56,7 +56,16 @@ class PublishSpec(Struct, frozen=True, forbid_unknown_fields=True):
 
     topic: str
     events: int = 1
-    climb: float | None = None
+    climb: float | tuple[float, ...] | None = None
+    "Several: each run publishes `events` with each of these chances, and each has lines of its own in the summary."
+
+    @property
+    def several(self) -> bool:
+        return isinstance(self.climb, tuple)
+
+    @property
+    def climbs(self) -> tuple[float | None, ...]:
+        return self.climb if isinstance(self.climb, tuple) else (self.climb,)
 
 
 class Communities(Struct, frozen=True, tag="communities"):
@@ -124,7 +133,12 @@ class Communities(Struct, frozen=True, tag="communities"):
     def publications(self) -> list[Publication]:
         populated = [name for name, each in self.topics.items() if each.size > 0]
         home = populated.index(self.publish.topic)
-        return [Publication(home, sequence, self.publish.climb) for sequence in range(self.publish.events)]
+        climbs = self.publish.climbs * self.publish.events
+        return [Publication(home, sequence, climb) for sequence, climb in enumerate(climbs)]
+
+    def parted(self) -> tuple[str, ...]:
+        """Fields that have several values within a run: its events are told apart by them, as points are by a sweep."""
+        return ("publish.climb",) if self.publish.several else ()
 
 
 def _layered(table: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -207,8 +221,10 @@ def _check_sense(spec: Communities) -> None:
     probability("faults.fraction", spec.faults.fraction)
     if spec.faults.fraction and spec.faults.kind == "none":
         raise Misuse('faults.fraction needs faults.kind = "stillborn" or "dynamic"')
-    if spec.publish.climb is not None:
-        probability("publish.climb", spec.publish.climb)
+    if not spec.publish.climbs:
+        raise Misuse("publish.climb is an empty list: give one chance or several")
+    for climb in spec.publish.climbs:
+        probability("publish.climb", 0 if climb is None else climb)
     if spec.publish.events < 1:
         raise Misuse(f"publish.events must be at least 1, not {spec.publish.events}")
     for community in spec.setting().communities:

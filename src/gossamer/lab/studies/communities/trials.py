@@ -18,8 +18,8 @@ WORLD_S_PER_PROCESS_AND_S = 0.6e-3
 S_PER_TRIAL = 30e-6
 "Reckoned costs, from `make bench`; only the cutting depends on them, never a result."
 NOTHING: dict[str, Any] = {
-    "event": 0, "home": False, "climbs": False, "size": 0, "live": 0, "reached": 0, "sent_intra": 0, "sent_up": 0,
-    "arrived": None, "arrived_up": 0, "parasites": 0, "rounds_last": None, "memory": 0.0,
+    "event": 0, "climb": None, "home": False, "climbs": False, "size": 0, "live": 0, "reached": 0,
+    "sent_intra": 0, "sent_up": 0, "arrived": None, "arrived_up": 0, "parasites": 0, "rounds_last": None, "memory": 0.0,
     "load_spread": None,
 }  # fmt: skip
 "What a trial that could not be run did."
@@ -78,6 +78,7 @@ def run(spec: Communities, seeds: Sequence[int], threads: int) -> Iterator[tuple
                 said["rounds_last"] = None
             said |= {
                 "event": ran.publication.sequence,
+                "climb": ran.publication.climb if spec.publish.several else None,
                 "group": community.topic,
                 "home": index == ran.publication.home,
                 "climbs": bool(community.supers),
@@ -92,7 +93,7 @@ def messages_expected(spec: Communities) -> int:
     """Messages one trial sends when everybody is reached: what its cost is reckoned from."""
     setting = spec.setting()
     picks: int = import_module(str(CATALOGUE[spec.experiment.protocol].kernel)).picks(setting)
-    return setting.processes * picks * spec.publish.events
+    return setting.processes * picks * len(spec.publications())
 
 
 def trial_s(spec: Communities) -> float:
@@ -106,7 +107,10 @@ def trial_s(spec: Communities) -> float:
 def lived_s(spec: Communities) -> float:
     """Simulated seconds of all processes of a world together: membership costs even when nothing is published."""
     world = spec.world
-    return (world.warmup_s + spec.publish.events * world.every_s + world.settle_s) * spec.setting().processes
+    processes = spec.setting().processes
+    coming_s = (world.join_every_s or 0.0) * processes / 2
+    publishing_s = len(spec.publications()) * world.every_s
+    return (coming_s + world.warmup_s + publishing_s + world.settle_s) * processes
 
 
 def memory_bytes(spec: Communities) -> int:

@@ -56,26 +56,30 @@ class TcpChannel(asyncio.Protocol):
         self.transport = Over()
         self.listener.lost(str(exc) if exc else "closed")
 
+    # A stream of asyncio's TLS that is closed once more cannot be asked or told anything again, and asyncio itself
+    # closes one whose task was cancelled just when the stream was made: who is closing is left alone.
+
     def write(self, data: bytes) -> None:
-        self.transport.write(data)
+        if not self.transport.is_closing():
+            self.transport.write(data)
 
     def pending(self) -> int:
-        return self.transport.get_write_buffer_size()
+        return 0 if self.transport.is_closing() else self.transport.get_write_buffer_size()
 
     def close(self) -> None:
-        if not self.transport.is_closing():  # closed once more, asyncio's TLS could not be asked anything again
+        if not self.transport.is_closing():
             self.transport.close()
 
     def abort(self) -> None:
         self.transport.abort()
 
     def end_unless_taken(self, within_s: float) -> None:
-        if hasattr(socket, "TCP_USER_TIMEOUT"):
+        if hasattr(socket, "TCP_USER_TIMEOUT") and not self.transport.is_closing():
             option = socket.TCP_USER_TIMEOUT
             self.transport.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, option, round(within_s * 1000))
 
     def pause(self, paused: bool) -> None:
-        if paused == self.transport.is_reading():
+        if not self.transport.is_closing() and paused == self.transport.is_reading():
             self.transport.pause_reading() if paused else self.transport.resume_reading()
 
 

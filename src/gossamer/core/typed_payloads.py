@@ -1,0 +1,106 @@
+"""What events of a type carry: an object's fields as msgpack, by their names; and, as attributes, those to filter by.
+
+Fields that a reader does not know are passed over, and those it knows and does not find get their defaults.
+"""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+
+from msgspec import MsgspecError
+from msgspec.msgpack import Decoder, Encoder
+
+from gossamer.core.errors import Misuse
+from gossamer.core.events import Attribute
+from gossamer.core.topics import Topic
+from gossamer.core.typed import Filterable, T, Typed, topic_of
+
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
+
+_encoder = Encoder()
+
+
+class Layout(NamedTuple):
+    """How objects of one type are written and read. Made when first needed: annotations may name what comes later."""
+
+    kind: type[Typed]
+    decoder: Decoder[Any]
+    filterable: dict[str, str]
+    "Fields that become attributes, and the names of these: as in the payload."
+    also_read_as: tuple[Decoder[Any], ...]
+    "Types above that it does not inherit from: their readers read the same bytes."
+
+
+_layouts: dict[Topic, Layout] = {}
+
+
+def layout_of(kind: type[Typed]) -> Layout:
+    known = _layouts.get(topic := topic_of(kind))
+    if known is None or known.kind is not kind:  # it was defined again
+        try:
+            hints = get_type_hints(kind, include_extras=True)
+            names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+            filterable = {field: name for field, name in names if is_filterable(hints[field])}
+            beside = [each for each in kind.__declared__.above if each not in kind.__mro__]
+            known = Layout(kind, Decoder(kind), filterable, tuple(map(Decoder, beside)))
+        except Exception as wrong:
+            name = kind.__declared__.name
+            raise Misuse(f"what the fields of {name} hold cannot be told from its annotations: {wrong}") from wrong
+        _layouts[topic] = known
+    return known
+
+
+def is_filterable(hint: object) -> bool:
+    return hint is Filterable or isinstance(hint, Filterable) or any(map(is_filterable, get_args(hint)))
+
+
+class Written(NamedTuple):
+    """What an object is published as."""
+
+    payload: bytes
+    attributes: dict[str, Attribute]
+
+
+def written(value: Typed) -> Written:
+    """Misuse, if readers could not read it: a struct does not look at what it is given."""
+    layout = layout_of(type(value))
+    try:
+        payload = _encoder.encode(value)
+        for decoder in (layout.decoder, *layout.also_read_as):
+            decoder.decode(payload)
+    except Exception as wrong:
+        raise Misuse(f"this {type(value).__name__} cannot be published: {reason(wrong)}") from wrong
+    # None is no attribute: it does not match, as one that is missing
+    told = {name: said for field, name in layout.filterable.items() if (said := getattr(value, field)) is not None}
+    return Written(payload, told)
+
+
+def read(kind: type[T], payload: bytes) -> T | str:
+    """The object in these bytes, which anybody may have sent; or why there is none. Never raises."""
+    try:
+        found: T = layout_of(kind).decoder.decode(payload)
+    except Exception as wrong:  # whatever a type's own `__post_init__` may raise, too
+        return reason(wrong)
+    return found
+
+
+def reason(wrong: Exception) -> str:
+    """In words, bounded: a part of them may be the sender's."""
+    match wrong:
+        case RecursionError():
+            return "it goes deeper than can be read"
+        case MsgspecError() | Misuse():
+            return str(wrong)[:200]
+    return f"{type(wrong).__name__}: {wrong}"[:200]
+
+
+def check_filter(filter: "Filter", kind: type[Typed], below: Iterable[type[Typed]]) -> None:
+    """Misuse for a filter that asks for what no event of a type, or of those below, has: nothing would ever come."""
+    known = dict.fromkeys(name for each in below for name in layout_of(each).filterable.values())
+    for name in filter.names:
+        if name not in known:
+            raise Misuse(
+                f"neither {kind.__name__} nor a type below it has a Filterable field {name}, "
+                f"only {', '.join(known) or 'none'}: "
+                f"annotate it, as in `{name}: Annotated[int, gossamer.Filterable]`, or ask for another"
+            )

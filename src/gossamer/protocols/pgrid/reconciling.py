@@ -1,0 +1,152 @@
+"""Those who hold one leaf hold the same: they compare sums, then lists, and give each other what is lacking.
+
+What a peer holds that belongs elsewhere, because it moved or others did, it lists for somebody nearer, and lets it go
+once that one has it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from msgspec import Struct
+
+from gossamer.core.ids import Peer
+from gossamer.core.layer import Bound, Handler, Layer
+from gossamer.core.stack import Stack
+from gossamer.parts.bucket import Buckets
+from gossamer.protocols.pgrid.messages import (
+    GIVEN_MAX,
+    MARKS_MAX,
+    SUMS_MAX,
+    CompareLeaf,
+    Give,
+    ListHeld,
+    Registration,
+    Took,
+    WantListed,
+)
+from gossamer.protocols.pgrid.params import Params
+from gossamer.protocols.pgrid.store import OF_ONE_MAX, STORED_MAX, Store, id_of
+from gossamer.protocols.pgrid.trie import Trie
+
+IN_A_SUM = 64
+"Registrations behind one sum, about."
+GIVEN_PER_S, GIVEN_BURST = 500, 20_000
+"Registrations of one peer that are looked at."
+
+
+class Reconciling(Layer):
+    def __init__(self, node: Stack, trie: Trie, store: Store, params: Params) -> None:
+        super().__init__(node)
+        self.trie, self.store, self.params = trie, store, params
+        self.given = Buckets(GIVEN_PER_S, GIVEN_BURST)
+        self._own: tuple[int, ...] = ()
+        self._total = 0
+        self._as_of: tuple[object, ...] = ()
+
+    def hears(self) -> Mapping[type[Struct], Handler]:
+        return {CompareLeaf: self.on_compare, ListHeld: self.on_listing, WantListed: self.on_want, Give: self.on_give}
+
+    def bounds(self) -> Iterator[Bound]:
+        yield "registrations", len(self.store), STORED_MAX
+        yield "registrations of one member", max(self.store.of.values(), default=0), OF_ONE_MAX
+
+    # -- the same leaf --------------------------------------------------------------------------------------------
+
+    def own(self) -> tuple[int, ...]:
+        """What belongs to this leaf, and to the empty halves beside it. Asked often, and seldom changed."""
+        as_of = (self.store.version, *self.trie.shape())
+        if as_of != self._as_of:
+            self._as_of = as_of
+            self._own = tuple(number for number, held in self.store.held.items() if self.trie.holds(held.said.place))
+            self._total = self.store.sums(self._own, 1)[0]
+        return self._own
+
+    def total(self) -> int:
+        """Of all that: who holds the same has the same."""
+        self.own()
+        return self._total
+
+    def compare(self, peer: Peer) -> None:
+        """Somebody who holds the same leaf does not hold the same."""
+        parts = 1
+        while parts < SUMS_MAX and parts * IN_A_SUM < len(self.store):
+            parts *= 2
+        self.out.send([peer], CompareLeaf(self.trie.path, tuple(self.store.sums(self.own(), parts))))
+
+    def on_compare(self, peer: Peer, compare: CompareLeaf) -> None:
+        if compare.path != self.trie.path or not compare.sums:
+            return
+        parts = len(compare.sums)
+        mine = self.store.sums(self.own(), parts)
+        differ = [part for part, (one, other) in enumerate(zip(mine, compare.sums, strict=True)) if one != other]
+        marks: list[tuple[int, int]] = []
+        told: list[int] = []
+        for part in differ:  # what does not fit is compared the next time
+            more = [*self.store.marks(self.own(), parts, [part])]
+            if len(marks) + len(more) > MARKS_MAX and told:
+                break
+            marks += more[:MARKS_MAX]
+            told.append(part)
+        if told:
+            self.out.send([peer], ListHeld(tuple(marks), tuple(told), parts))
+
+    def on_listing(self, peer: Peer, listing: ListHeld) -> None:
+        wanted = tuple(number for number, stamp in listing.marks if self.store.is_news(number, stamp))
+        if not listing.parts:
+            self.out.send([peer], WantListed(wanted, tuple(number for number, _ in listing.marks)))
+            return
+        theirs = dict(listing.marks)
+        mine = self.store.marks(self.own(), max(1, listing.of), listing.parts)
+        self.give([peer], [number for number, stamp in mine if theirs.get(number, -1) < stamp])
+        if wanted:
+            self.out.send([peer], WantListed(wanted))
+
+    def on_want(self, peer: Peer, want: WantListed) -> None:
+        wanted = dict.fromkeys(want.ids)  # each once, however often it is named
+        self.give([peer], [*wanted])
+        for number in want.listed:
+            held = self.store.held.get(number)
+            if held is not None and number not in wanted and not self.trie.holds(held.said.place):
+                self.store.drop(number)
+
+    # -- giving ---------------------------------------------------------------------------------------------------
+
+    def give(self, peers: Sequence[Peer], numbers: Sequence[int]) -> None:
+        held = [self.store.held[number] for number in numbers if number in self.store.held]
+        for start in range(0, len(held), GIVEN_MAX):
+            some = held[start : start + GIVEN_MAX]
+            ages = tuple(max(0, self.node.now_us - each.since_us) // 1000 for each in some)
+            self.out.send(peers, Give(tuple(each.said for each in some), ages))
+
+    def keep(self, said: Registration) -> None:
+        """One of our own belongs here: those who hold the same hear of it at once."""
+        if self.store.take(said, self.node.now_us):
+            self.give([*self.trie.fellows], [id_of(said.name, said.member)])
+
+    def on_give(self, peer: Peer, give: Give) -> None:
+        if not self.given.take(peer, self.node.now_us, len(give.registrations)):
+            self.out.note("reject", peer=peer, detail="too many registrations")
+            return
+        own = []
+        for said, age_ms in zip(give.registrations, give.ages_ms):
+            if age_ms * 1000 >= self.params.lease_us:
+                continue  # over: else it would go round among those who have not noticed yet, for ever
+            since_us = self.node.now_us - age_ms * 1000
+            if said.member == peer and self.trie.holds(said.place):  # else it is passed on to where it belongs
+                own.append(id_of(said.name, said.member))
+            self.store.take(said, since_us)
+        if own:
+            self.out.send([peer], Took(tuple(own)))
+        if give.spread:  # first hand: those who hold the same hear of it at once; somebody else may have told us before
+            self.give([*self.trie.fellows], own)
+
+    def hand_over(self) -> None:
+        """What belongs elsewhere is listed for who is nearer."""
+        astray: dict[Peer, list[tuple[int, int]]] = {}
+        here = dict.fromkeys(self.own())
+        for number, held in self.store.held.items():
+            if number in here:
+                continue
+            if nearer := self.trie.towards(held.said.place):
+                astray.setdefault(nearer[0].peer, []).append((number, held.said.stamp))
+        for peer, marks in astray.items():
+            self.out.send([peer], ListHeld(tuple(marks[:MARKS_MAX])))
