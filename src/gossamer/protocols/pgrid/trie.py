@@ -167,15 +167,23 @@ class Trie:
 
     def useful_to(self, path: Bits, besides: Peer, most: int, word: int) -> list[LeafSeat]:
         """Peers that one of this path may have use for: those nearest to it, and as many of all the others."""
+        parted = common(self.path, path)
         everybody = [
-            LeafSeat(peer, known.path)
-            for _, table in self.tables()
+            (level, peer, known.path)
+            for level, table in self.tables()
             for peer, known in table.items()
             if known.heard_us is not None and peer != besides
         ]
+
+        def nearness(each: tuple[int, Peer, Bits]) -> int:
+            """Whoever parts from us before the other one does parts from it there, too: most need not be compared."""
+            level = each[0]
+            return level if 0 <= level < parted else common(each[2], path) if level == parted or level < 0 else parted
+
         drawn = [everybody[i] for i in distinct(word, len(everybody), 3 * most)]
-        ranked = sorted(drawn, key=lambda seat: -common(seat.path, path))
-        return [*ranked[: most // 2], *ranked[: most // 2 - 1 : -1][: most - most // 2]]
+        ranked = sorted(drawn, key=lambda each: -nearness(each))
+        chosen = [*ranked[: most // 2], *ranked[: most // 2 - 1 : -1][: most - most // 2]]
+        return [LeafSeat(peer, theirs) for _, peer, theirs in chosen]
 
 
 def some(seats: Iterable[LeafSeat], word: int, most: int) -> list[LeafSeat]:
