@@ -1,9 +1,9 @@
 """What membership costs, small: every message is counted to what caused it."""
 
 import pytest
-from benchmarks import membership
 from benchmarks.membership import SERVICES, measure, table
 
+from benchmarks import membership
 from gossamer.protocols.camcast.node import MembershipName
 
 
