@@ -82,9 +82,6 @@ class Layer:
     def greeting(self, peer: Peer, topic: Topic) -> None:
         """A membership message goes to a peer of this community: something may be sent along."""
 
-    def redraw(self, topic: Topic) -> None:
-        """Members are drawn anew for this community: so should those be whom it is linked to."""
-
     # -- neighbours ---------------------------------------------------------------------------------------------
 
     def links_changed(self, topic: Topic) -> None:

@@ -25,6 +25,19 @@ EXCHANGES = 4
 community begins know few themselves."""
 
 
+REDRAW_MAX = 32
+"Links drawn evenly are drawn anew, while nothing changes, after so many times of looking after them at the latest."
+
+
+class Redrawing(Struct):
+    """When a community's links are drawn anew: in so many times of looking after them."""
+
+    left: int = 1
+    every: int = 1
+    size: int = 0
+    "Of the community, when it last had changed."
+
+
 class Keep(Struct, frozen=True):
     """Timer: look after a community's tables."""
 
@@ -43,6 +56,7 @@ class Links(Layer):
         self.frontiers = self.finding.frontiers
         self.generation = 0
         self.keeps: dict[Topic, int] = {}
+        self.redrawings: dict[Topic, Redrawing] = {}
 
     def hears(self) -> Mapping[type[Struct], Handler]:
         return {ContactList: self.on_contacts, Keep: self.on_keep}
@@ -89,6 +103,7 @@ class Links(Layer):
         frontier = self.finding.open(topic, above)
         self.generation += 1
         self.keeps[topic] = self.generation
+        self.redrawings[topic] = Redrawing()
         self.out.timer(self.settings.of(topic).keep_every_us, Keep(topic, self.generation))
         for above_topic in frontier.open():  # what this node knows anyway, events may climb to at once
             known = [peer for layer in self.node.layers for peer in layer.named(above_topic)]
@@ -98,6 +113,7 @@ class Links(Layer):
     def left(self, topic: Topic) -> None:
         self.finding.close(topic)
         self.keeps.pop(topic, None)
+        self.redrawings.pop(topic, None)
 
     def leaving(self) -> None:
         for topic in tuple(self.frontiers):
@@ -124,13 +140,22 @@ class Links(Layer):
             drawn = rules.drawn(chance(self.node.key(KEEP, fold(now_us, timer.generation)), ordinal), election)
             if drawn or table.exchanges:
                 self.probing.check(table)
+        if self.finding.contacts.uniform:
+            self.redraw(timer.topic)
 
     # -- contacts come ----------------------------------------------------------------------------------------
 
     def redraw(self, topic: Topic) -> None:
-        """Whoever is above is looked for again, as if none were known."""
-        frontier = self.frontiers.get(topic)
-        if frontier is not None and (leads := [table.topic for table in frontier.leads()]):
+        """Contacts that are drawn evenly are drawn again, as if none were known: soon while the community changes, for
+        then those above may, too, and ever more rarely while it does not."""
+        due, size = self.redrawings[topic], self.members.size(topic)
+        if rules.is_other_size(size, due.size):
+            due.size, due.every, due.left = size, 1, 1
+        due.left -= 1
+        if due.left > 0:
+            return
+        due.left = due.every = min(2 * due.every, REDRAW_MAX)
+        if leads := [table.topic for table in self.frontiers[topic].leads()]:
             self.finding.contacts.ask(leads)
 
     def contacts_found(self, found: Topic, peers: Sequence[Peer]) -> None:

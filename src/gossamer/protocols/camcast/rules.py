@@ -38,3 +38,8 @@ def table_entries(size: int, extra: float, table_factor: float | None) -> float:
         return 0.0
     wanted = math.log(size) + extra if table_factor is None else (table_factor + 1) * math.log(size)
     return min(float(size - 1), wanted)
+
+
+def is_other_size(size: int, before: int) -> bool:
+    """Whether a community is not what it was: estimates of large ones always differ a little."""
+    return 8 * abs(size - before) > before

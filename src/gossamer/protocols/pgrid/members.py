@@ -137,7 +137,6 @@ class DrawnMembers(Layer):
         most_us = self.params.refresh_max_us if quiet and table.peers else self.params.refresh_us
         table.every_us, table.changed = min(2 * table.every_us, most_us), False
         self.refresh(timer.topic, table)
-        self.node.tell(lambda layer: layer.redraw(timer.topic))
 
     def on_drawn(self, topic: Topic, lookup: Lookup) -> None:
         table = self.tables.get(topic)
