@@ -25,7 +25,7 @@ EXCHANGES = 4
 community begins know few themselves."""
 
 
-REDRAW_MAX = 32
+RARELY = 32
 "Links drawn evenly are drawn anew, while nothing changes, after so many times of looking after them at the latest."
 
 
@@ -154,7 +154,7 @@ class Links(Layer):
         due.left -= 1
         if due.left > 0:
             return
-        due.left = due.every = min(2 * due.every, REDRAW_MAX)
+        due.left = due.every = min(2 * due.every, RARELY)
         if leads := [table.topic for table in self.frontiers[topic].leads()]:
             self.finding.contacts.ask(leads)
 
