@@ -49,17 +49,8 @@ def place_of(member: Peer, members: Bits) -> Bits:
 
 def common(one: Bits, other: Bits) -> int:
     """How many bits two of them have in common before they part."""
-    shorter = min(len(one), len(other))
-    if one[:shorter] == other[:shorter]:
-        return shorter
-    low, high = 0, shorter  # the first so many are alike, the first so many are not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle
-    return low
+    both = min(len(one), len(other))
+    return both - (int(one[:both], 2) ^ int(other[:both], 2)).bit_length() if both else 0
 
 
 def flipped(bit: str) -> str:
