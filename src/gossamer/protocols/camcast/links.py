@@ -25,17 +25,28 @@ EXCHANGES = 4
 community begins know few themselves."""
 
 
-RARELY = 32
-"Links drawn evenly are drawn anew, while nothing changes, after so many times of looking after them at the latest."
-
-
 class Redrawing(Struct):
     """When a community's links are drawn anew: in so many times of looking after them."""
 
     left: int = 1
     every: int = 1
-    size: int = 0
+    size: int | None = None
     "Of the community, when it last had changed."
+
+    def is_other(self, size: int) -> bool:
+        """Whether the community is not what it was; what it is now counts from here on."""
+        before, other = self.size, self.size is None or rules.is_other_size(size, self.size)
+        self.size = size if other else before
+        return other and before is not None
+
+    def is_due(self, other: bool, rarely: int) -> bool:
+        if other:
+            self.left = self.every = 1
+        self.left -= 1
+        if self.left > 0:
+            return False
+        self.left = self.every = min(2 * self.every, rarely)
+        return True
 
 
 class Keep(Struct, frozen=True):
@@ -140,23 +151,22 @@ class Links(Layer):
             drawn = rules.drawn(chance(self.node.key(KEEP, fold(now_us, timer.generation)), ordinal), election)
             if drawn or table.exchanges:
                 self.probing.check(table)
-        if self.finding.contacts.uniform:
-            self.redraw(timer.topic)
+        self.renew(timer.topic)
 
     # -- contacts come ----------------------------------------------------------------------------------------
 
-    def redraw(self, topic: Topic) -> None:
-        """Contacts that are drawn evenly are drawn again, as if none were known: soon while the community changes, for
-        then those above may, too, and ever more rarely while it does not."""
+    def renew(self, topic: Topic) -> None:
+        """Too few links would lead to whoever came late above. So while a community changes, for then those above may,
+        too, its links are exchanged for others that they name. Where contacts are drawn evenly, links are drawn
+        from them instead, and again ever more rarely while nothing changes."""
         due, size = self.redrawings[topic], self.members.size(topic)
-        if rules.is_other_size(size, due.size):
-            due.size, due.every, due.left = size, 1, 1
-        due.left -= 1
-        if due.left > 0:
-            return
-        due.left = due.every = min(2 * due.every, RARELY)
-        if leads := [table.topic for table in self.frontiers[topic].leads()]:
-            self.finding.contacts.ask(leads)
+        other, leads = due.is_other(size), self.frontiers[topic].leads()
+        if self.finding.contacts.uniform:
+            if due.is_due(other, rules.rarely(size, self.settings.of(topic).electors)):
+                self.finding.contacts.ask([table.topic for table in leads])
+        elif other:
+            for table in leads:
+                table.exchanges = max(1, table.exchanges)
 
     def contacts_found(self, found: Topic, peers: Sequence[Peer]) -> None:
         if self.finding.contacts.uniform and (table := self.finding.tables.get(found)) is not None:

@@ -6,6 +6,9 @@ from typing import Any
 from gossamer.core.draws import fold
 from gossamer.parts.sampling import fanout
 
+RARELY = 32
+"Links drawn evenly are drawn anew, while nothing changes, after so many times of looking after them, or more."
+
 
 def tells(size: int, extra: float, small: int) -> int:
     """Members of one's own community a first receiver tells (Fig. 8, lines 9-14): everybody in a small one."""
@@ -38,6 +41,12 @@ def table_entries(size: int, extra: float, table_factor: float | None) -> float:
         return 0.0
     wanted = math.log(size) + extra if table_factor is None else (table_factor + 1) * math.log(size)
     return min(float(size - 1), wanted)
+
+
+def rarely(size: int, electors: float) -> int:
+    """After how many times of looking after them links drawn evenly are drawn anew, while nothing changes: in a large
+    community more rarely, so that those above notice no more of it than of probes."""
+    return max(RARELY, round(size / electors)) if electors else RARELY * max(1, size)
 
 
 def is_other_size(size: int, before: int) -> bool:
