@@ -151,6 +151,19 @@ def test_what_belongs_elsewhere_is_let_go_once_another_has_it_and_not_before() -
     assert NUMBER not in victim.grid.store.held
 
 
+def test_what_belongs_elsewhere_is_passed_on_and_let_go_long_before_the_next_round() -> None:
+    victim = placed()
+    for _ in range(8):  # rounds are far apart by now
+        victim.wait(8 * SECOND_US)
+        for peer in (21, 22):
+            victim.hear(peer, Meet("1", 30, 4, 7, 0, 30, (), False))
+    rounds = victim.grid.tending.rounds
+    for peer, said in ((30, Give((HIS,), (0,))), (21, WantListed((NUMBER,), (NUMBER,)))):
+        victim.hear(peer, said)
+        assert sent(victim.wait(Params().settle_every_us), ListHeld), f"after {said}"
+    assert victim.grid.tending.rounds == rounds
+
+
 def test_a_member_that_comes_to_the_wrong_peer_is_passed_on_but_not_told_that_it_was_taken() -> None:
     victim = placed()
     assert not sent(victim.hear(HIS.member, Give((HIS,), (0,), spread=True)), Took)

@@ -11,6 +11,7 @@ from msgspec import Struct
 from gossamer.core.ids import Peer
 from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
+from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.pgrid.messages import (
     GIVEN_MAX,
@@ -33,21 +34,37 @@ GIVEN_PER_S, GIVEN_BURST = 500, 20_000
 "Registrations of one peer that are looked at."
 
 
+class HandOver(Struct, frozen=True):
+    """Timer: something here belongs elsewhere."""
+
+
 class Reconciling(Layer):
     def __init__(self, node: Stack, trie: Trie, store: Store, params: Params) -> None:
         super().__init__(node)
         self.trie, self.store, self.params = trie, store, params
         self.given = Buckets(GIVEN_PER_S, GIVEN_BURST)
+        self.handing_over = False
+        "Whether that is due soon."
         self._own: tuple[int, ...] = ()
         self._total = 0
         self._as_of: tuple[object, ...] = ()
 
     def hears(self) -> Mapping[type[Struct], Handler]:
-        return {CompareLeaf: self.on_compare, ListHeld: self.on_listing, WantListed: self.on_want, Give: self.on_give}
+        return {
+            CompareLeaf: self.on_compare,
+            ListHeld: self.on_listing,
+            WantListed: self.on_want,
+            Give: self.on_give,
+            HandOver: self.on_hand_over,
+        }
 
     def bounds(self) -> Iterator[Bound]:
         yield "registrations", len(self.store), STORED_MAX
         yield "registrations of one member", max(self.store.of.values(), default=0), OF_ONE_MAX
+
+    def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
+        if topic is None and self.handing_over:
+            yield HandOver()
 
     # -- the same leaf --------------------------------------------------------------------------------------------
 
@@ -103,6 +120,8 @@ class Reconciling(Layer):
     def on_want(self, peer: Peer, want: WantListed) -> None:
         wanted = dict.fromkeys(want.ids)  # each once, however often it is named
         self.give([peer], [*wanted])
+        if wanted and want.listed:
+            self.pass_on_soon()  # once it is there, it is let go here
         for number in want.listed:
             held = self.store.held.get(number)
             if held is not None and number not in wanted and not self.trie.holds(held.said.place):
@@ -133,7 +152,8 @@ class Reconciling(Layer):
             since_us = self.node.now_us - age_ms * 1000
             if said.member == peer and self.trie.holds(said.place):  # else it is passed on to where it belongs
                 own.append(id_of(said.name, said.member))
-            self.store.take(said, since_us)
+            if self.store.take(said, since_us) and not self.trie.holds(said.place):
+                self.pass_on_soon()
         if own:
             self.out.send([peer], Took(tuple(own)))
         if give.spread:  # first hand: those who hold the same hear of it at once; somebody else may have told us before
@@ -142,11 +162,24 @@ class Reconciling(Layer):
     def hand_over(self) -> None:
         """What belongs elsewhere is listed for who is nearer."""
         astray: dict[Peer, list[tuple[int, int]]] = {}
-        here = dict.fromkeys(self.own())
-        for number, held in self.store.held.items():
-            if number in here:
-                continue
+        for number in self.astray():
+            held = self.store.held[number]
             if nearer := self.trie.towards(held.said.place):
                 astray.setdefault(nearer[0].peer, []).append((number, held.said.stamp))
         for peer, marks in astray.items():
             self.out.send([peer], ListHeld(tuple(marks[:MARKS_MAX])))
+
+    def astray(self) -> list[int]:
+        here = dict.fromkeys(self.own())
+        return [number for number in self.store.held if number not in here]
+
+    def pass_on_soon(self) -> None:
+        """It may have a long way to go from peer to peer: were each to wait for its next round, all would hold much
+        that is not theirs."""
+        if not self.handing_over:
+            self.handing_over = True
+            self.out.timer(self.params.settle_every_us, HandOver())
+
+    def on_hand_over(self, timer: HandOver) -> None:
+        self.handing_over = False
+        self.hand_over()
