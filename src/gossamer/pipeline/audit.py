@@ -18,7 +18,14 @@ from gossamer.pipeline import audit_clocks as clocks
 from gossamer.pipeline import audit_tables as tables
 from gossamer.pipeline.audit_arrivals import gather_interests, list_parasites, weigh_arrivals
 from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spells, put_in_order, spread_over_topics
-from gossamer.pipeline.audit_pairs import collect_deliveries, judge, list_events, locate_missing, pair_with_subscribers
+from gossamer.pipeline.audit_pairs import (
+    KEY,
+    collect_deliveries,
+    judge,
+    list_events,
+    locate_missing,
+    pair_with_subscribers,
+)
 from gossamer.pipeline.audit_recovery import by_gap_topic, draw_recovery, list_gaps, list_recovered
 from gossamer.pipeline.audit_verdict import Verdict, conclude
 from gossamer.pipeline.desk import Desk, in_one_task, read_csv, write_rows
@@ -109,7 +116,7 @@ def make_frames(desk: Desk, rows: DataFrame, say: Say) -> Frames:
     interests = desk.settle(spread_over_topics(find_interests(told, lives), topics), "interests")
     events = desk.settle(list_events(told, lives), "events")
     say("deliveries")
-    pairs = pair_with_subscribers(events, merge_spells(interests))
+    pairs = pair_with_subscribers(desk.spread(events, *KEY), desk.spread(merge_spells(interests), "node"))
     judged = desk.settle(judge(events, pairs, collect_deliveries(told)), "judged")
     arrivals = desk.settle(weigh_arrivals(told, events, gather_interests(interests)), "arrivals")
     gaps = desk.settle(list_gaps(told), "gaps")

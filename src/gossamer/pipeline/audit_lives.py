@@ -61,23 +61,41 @@ def find_interests(told: DataFrame, lives: DataFrame) -> DataFrame:
     """One row per spell of a node's interest in a topic, and why: it subscribes until it unsubscribes, to everything or
     to what is `filtered` on the way (the detail tells how); publishes, from its first event on; or relays, by a role
     declared in a row about no event. None outlasts the node's life."""
-    role = is_kind("relay") & F.col("publisher").isNull()
-    about = told.where(is_kind("subscribe", "unsubscribe", "publish") | role).withColumn(
-        "wide", F.when(role, F.coalesce("topic", F.lit("."))).otherwise(F.col("topic"))
-    )
-    same = (*LIFE, "wide", F.when(is_kind("subscribe", "unsubscribe"), F.col("detail")))
-    rest = Window.partitionBy(*same).orderBy("seq").rowsBetween(1, Window.unboundedFollowing)
-    why = F.when(is_kind("subscribe") & F.col("detail").isNotNull(), "filtered").otherwise(F.col("kind"))
-    given_up = F.when(is_kind("subscribe"), first_time("unsubscribe").over(rest))
     return (
-        about.withColumn("until_us", given_up)
-        .where(~is_kind("unsubscribe") & F.col("wide").isNotNull())
-        .groupBy(*LIFE, "wide", why.alias("why"), "until_us")
+        find_subscribed(told)
+        .union(find_lasting(told))
+        .groupBy(*LIFE, "wide", "why", "until_us")
         .agg(F.min("at_us").alias("from_us"))
         .join(lives.select(*LIFE, "ended_us"), [*LIFE])
         .withColumn("to_us", F.least("until_us", "ended_us"))
         .where("from_us <= to_us")
         .select("run", "node", "wide", "why", "from_us", "to_us")
+    )
+
+
+def find_subscribed(told: DataFrame) -> DataFrame:
+    """Subscriptions, each until it is given up."""
+    asked = told.where(is_kind("subscribe", "unsubscribe") & F.col("topic").isNotNull())
+    # From the last row backwards: Spark carries the least so far along. Forwards it would begin anew at every row.
+    later = Window.partitionBy(*LIFE, "topic", "detail").orderBy(F.desc("seq"))
+    given_up = first_time("unsubscribe").over(later.rowsBetween(Window.unboundedPreceding, -1))
+    why = F.when(F.col("detail").isNotNull(), "filtered").otherwise("subscribe")
+    return (
+        asked.withColumn("until_us", given_up)
+        .where(is_kind("subscribe"))
+        .select(*LIFE, F.col("topic").alias("wide"), why.alias("why"), "until_us", "at_us")
+    )
+
+
+def find_lasting(told: DataFrame) -> DataFrame:
+    """What is not given up before a life ends: a publisher's interest, a declared role."""
+    role = is_kind("relay") & F.col("publisher").isNull()
+    wide = F.when(role, F.coalesce("topic", F.lit("."))).otherwise(F.col("topic"))
+    never = F.lit(None).cast("long")
+    return (
+        told.where((is_kind("publish") & F.col("topic").isNotNull()) | role)
+        .groupBy(*LIFE, wide.alias("wide"), F.col("kind").alias("why"), never.alias("until_us"))
+        .agg(F.min("at_us").alias("at_us"))
     )
 
 

@@ -49,6 +49,13 @@ class Desk:
         settled = frame.sparkSession.read.schema(frame.schema).parquet(as_it_is(self.folder / name))
         return settled.coalesce(1) if self.one_task else settled
 
+    def spread(self, frame: DataFrame, *by: str) -> DataFrame:
+        """The same frame in as many parts as tasks can work on: Spark goes by how much comes in, and would give what is
+        small, but becomes large, to one."""
+        if self.one_task:
+            return frame
+        return frame.repartition(int(frame.sparkSession.conf.get("spark.sql.shuffle.partitions") or 1), *by)
+
     def read_settled(self, name: str) -> pa.Table:
         """A settled frame in this process, which must have room for it."""
         return pa.concat_tables(map(pq.read_table, sorted((self.folder / name).glob("part-*.parquet"))))
