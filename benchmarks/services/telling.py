@@ -14,7 +14,7 @@ from benchmarks.services.summary import SHARES, Mean, pairs
 from benchmarks.tables import Table, markdown
 from gossamer.lab.figures import save
 from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.pipeline.desk import write_rows
+from gossamer.pipeline.results import write_rows
 from gossamer.web import report
 
 RECEPTION = 0.99
@@ -23,8 +23,8 @@ SIDES = ("live", "simulated")
 
 def write(out: Path, told: Sequence[Told], rows: Sequence[Row], means: Sequence[Mean], tables: Sequence[Table]) -> None:
     """Everything but the audit, which has a folder of its own."""
-    write_rows(out / "rows.csv", Row, rows)
-    write_rows(out / "summary.csv", Mean, means)
+    write_rows(out, "rows", Row, rows)
+    write_rows(out, "summary", Mean, means)
     (out / "networks.json").write_bytes(msgspec.json.format(msgspec.json.encode(told), indent=1) + b"\n")
     (out / "services.md").write_text("\n\n".join("\n".join(markdown(table)) for table in tables) + "\n")
     drawn = [*drawing.figures(means)]

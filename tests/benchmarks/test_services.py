@@ -14,7 +14,7 @@ from benchmarks.services.running import ROOT as PROJECT
 from benchmarks.services.simulated import row_of
 from benchmarks.services.summary import pairs, summarise, wilson
 
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 
 PATIENCE_S = 300.0
 
@@ -89,7 +89,7 @@ def test_a_small_network_is_measured(service: str, tmp_path: Path) -> None:
     few = ("--networks", "1", "--events", "4", "--sizes", "2", "4", "9", "--climbs", "0", "--climbs", "1")
     process = measuring(tmp_path, "--service", service, *few)
     said, _ = process.communicate(timeout=PATIENCE_S)
-    rows = read_csv(tmp_path / "out" / "rows.csv")
+    rows = read_table(tmp_path / "out", "rows")
     assert len(rows) == 3 * 8, said
     got = {
         (each["climb"], each["community"]): sum(other["reached"] for other in rows if other["climb"] == each["climb"]

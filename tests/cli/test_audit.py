@@ -102,7 +102,8 @@ def test_json_is_the_verdict_and_nothing_else(audited: Audited, monkeypatch: pyt
 
 @pytest.mark.spark
 def test_a_promise_that_holds_is_exit_code_0(audited: Audited, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = {"missing": 0, "broken": 0, "parasites": 0, "duplicates": 0, "holds": True, "torn": 3, "lost_rows": 1200}
+    whole = {"missing": 0, "broken": 0, "parasites": 0, "duplicates": 0, "holds": True, "result": "holds", "torn": 3,
+             "lost_rows": 1200}  # fmt: skip
     asked = audited.again(monkeypatch, msgspec.structs.replace(audited.verdict, **whole))
     assert asked.exit_code == 0
     said = re.sub(r"\s+", " ", asked.stdout)
@@ -112,17 +113,44 @@ def test_a_promise_that_holds_is_exit_code_0(audited: Audited, monkeypatch: pyte
 
 @pytest.mark.spark
 def test_the_verdict_says_what_it_means_when_publishers_were_killed_or_nothing_happened(audited: Audited) -> None:
-    whole = {"broken": 0, "parasites": 0, "duplicates": 0, "holds": True}
+    whole = {"broken": 0, "parasites": 0, "duplicates": 0, "holds": True, "result": "holds"}
     assert sentence(msgspec.structs.replace(audited.verdict, **whole)).startswith(
         "The promise holds. All promised deliveries were made (3 of 4 expected ones; the publishers of the others were "
     )
-    nothing = msgspec.structs.replace(audited.verdict, events=0, **whole)
-    assert sentence(nothing) == "No event was published, so none could be missed."
     one = msgspec.structs.replace(audited.verdict, events=1, missing=0, relays=2, **whole)
     assert sentence(one) == (
         "The promise holds. All 4 expected deliveries of 1 event were made, nobody but those who carry for others got "
         "an event unasked, and nobody got one twice."
     )
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        ({"events": 0}, "no event was published"),
+        ({"expected": 0, "in_doubt": 7}, "no delivery is sure to be owed, all 7 are in doubt"),
+        ({"expected": 0}, "nobody subscribed to any of the 2 events"),
+        ({"nodes": 0, "skipped": 3}, "none of the 3 files could be read, and skipped.csv says why of each"),
+    ],
+)
+def test_nothing_to_judge_is_a_verdict_and_an_exit_code_of_its_own(
+    audited: Audited, monkeypatch: pytest.MonkeyPatch, changed: dict[str, int], why: str
+) -> None:
+    nothing = {"holds": False, "result": "nothing to judge", "missing": 0} | changed
+    asked = audited.again(monkeypatch, msgspec.structs.replace(audited.verdict, **nothing))
+    assert asked.exit_code == 3
+    assert f"There is nothing to judge: {why}." in re.sub(r"\s+", " ", asked.stdout)
+
+
+@pytest.mark.spark
+def test_traces_of_which_none_can_be_read_are_named(spark: "SparkSession", tmp_path: Path) -> None:
+    (tmp_path / "n-1-0.open").write_bytes(b"GOSSAMER\0")
+    asked = gossamer("audit", tmp_path)
+    assert asked.exit_code == 3
+    assert "There is nothing to judge: none of the 1 files could be read" in re.sub(r"\s+", " ", asked.stdout)
+    assert "n-1-0.open" in (tmp_path / "audit" / "skipped.csv").read_text()
+    assert "n-1-0.open" in (tmp_path / "audit" / "report.html").read_text()
 
 
 # What is refused

@@ -19,7 +19,7 @@ from gossamer.cli.demo_story import GRACE_S
 from gossamer.core.topics import Hierarchy
 from gossamer.live.clients.client import Client
 from gossamer.live.keys.network import Network
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 from gossamer.protocols.camcast import theory
 from gossamer.protocols.camcast.params import Params
 
@@ -125,7 +125,7 @@ class Judged(Struct, frozen=True):
     tables: Path
 
     def table(self, name: str) -> list[dict[str, Any]]:
-        return read_csv(self.tables / f"{name}.csv")
+        return read_table(self.tables, name)
 
     def reached_nobody_in(self, community: str) -> set[str]:
         """Events that no member of a community got."""

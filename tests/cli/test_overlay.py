@@ -12,7 +12,7 @@ from cli.running import gossamer
 from cli.test_misuse import assert_refused
 from gossamer.fast.measures import components
 from gossamer.fast.spidercast import build
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 from gossamer.protocols.spidercast.experiment.setting import OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 
@@ -49,7 +49,7 @@ def test_a_generated_workload_is_that_of_an_experiment_also_with_a_topic_that_ev
     assert summary["components"] == components(wants.starts, wants.topics, wants.topic_count, links).sum() == 8
     assert (summary["connected"], summary["set_aside"], summary["at_rest"]) == (True, {}, True)
     assert (tmp_path / "out" / "subscriptions.parquet").is_dir()
-    giant = max(read_csv(tmp_path / "out" / "components.csv"), key=lambda row: int(row["subscribers"]))
+    giant = max(read_table(tmp_path / "out", "components"), key=lambda row: int(row["subscribers"]))
     assert (giant["subscribers"], giant["components"], giant["largest"]) == (500, 1, 500)
     assert summary["degree_max"] <= 10
 

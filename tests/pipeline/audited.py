@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gossamer.pipeline import audit
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 from pipeline.audit_stories import COUNTED, SKEWED, STORIES
 from pipeline.recovery_stories import RECOVERIES
 from pipeline.returned import RUN, live_twice
@@ -40,7 +40,7 @@ class Audited:
         self.verdict = audit.audit_folder(spark, self.traces, self.out, self.steps.append)
 
     def table(self, name: str, run: str | None = None) -> list[dict[str, Any]]:
-        return [row for row in read_csv(self.out / f"{name}.csv") if run is None or row["run"] == run]
+        return [row for row in read_table(self.out, name) if run is None or row["run"] == run]
 
     def counts(self, run: str) -> dict[str, int]:
         rows = self.table("per_topic", run)

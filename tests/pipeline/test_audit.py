@@ -12,6 +12,7 @@ pytest.importorskip("pyspark")
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import peer_of
 from gossamer.pipeline import audit, audit_verdict
+from gossamer.pipeline.results import read_table
 from pipeline.audit_stories import COUNTED, STORIES
 from pipeline.audited import Audited
 from pipeline.oracle import Story
@@ -209,7 +210,6 @@ def test_a_folder_without_traces_is_refused(spark: "SparkSession", tmp_path: Pat
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.slow
 def test_many_tasks_come_to_the_same_as_one(
     audited: Audited, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -217,3 +217,4 @@ def test_many_tasks_come_to_the_same_as_one(
     assert audit.audit_folder(spark, audited.traces, tmp_path) == audited.verdict
     for table in sorted(audited.out.glob("*.csv")):
         assert (tmp_path / table.name).read_text() == table.read_text(), table.name
+        assert read_table(tmp_path, table.stem) == read_table(audited.out, table.stem), table.name

@@ -22,9 +22,9 @@ from gossamer.fast import measures
 from gossamer.fast.spidercast import build
 from gossamer.lab.studies.overlay.pairs import interests_of
 from gossamer.pipeline import overlay, workloads
-from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.overlay_tables import components_of
+from gossamer.pipeline.results import read_table
 from gossamer.pipeline.subscriptions import AGAIN, NO_NODE, NO_TOPIC, find_table
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
@@ -93,7 +93,7 @@ def test_spark_says_the_same_as_the_arrays(made: Made) -> None:
 
 
 def test_every_topic_has_its_row_and_those_that_came_apart_stand_first(made: Made) -> None:
-    rows, found = read_csv(made.out / "components.csv"), made.measured
+    rows, found = read_table(made.out, "components"), made.measured
     numbers = {name: i for i, name in enumerate(sorted(row["topic"] for row in rows))}
     assert len(rows) == found.topics_populated
     for row in rows:
@@ -143,7 +143,7 @@ def test_the_summary_is_there_for_programs_too(made: Made) -> None:
 
 def test_the_report_names_what_came_apart_and_what_was_set_aside(made: Made) -> None:
     page = (made.out / "report.html").read_text()
-    worst = read_csv(made.out / "components.csv", 1)[0]
+    worst = read_table(made.out, "components", 1)[0]
     for text in ("Partitioned topics", "Rows set aside", "the pair was there before", worst["topic"], "Neighbours"):
         assert text in page
     assert sorted(path.name for path in (made.out / "figures").glob("*.svg")) == [

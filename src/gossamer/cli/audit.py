@@ -13,14 +13,16 @@ from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
-from gossamer.pipeline.audit_verdict import Verdict
+from gossamer.pipeline.audit_verdict import Result, Verdict
 from gossamer.pipeline.background import in_background
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
 from gossamer.web.audit import sentence, write_report
 
 FIRST = 5
 "Missing deliveries named in the terminal."
+COLOURS: dict[Result, str] = {"holds": "green", "broken": "red", "nothing to judge": "yellow"}
+EXIT_CODES: dict[Result, int] = {"holds": 0, "broken": 1, "nothing to judge": 3}
 COUNTS = {
     **{name: name for name in ("events", "expected", "delivered", "missing", "parasites")},
     "in_doubt": "doubt",
@@ -41,7 +43,8 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     """Whether every subscriber got every event, and who got one unasked: from the traces of all nodes, on Spark.
 
     TRACES is the folder the nodes write to, with the segments of killed nodes and of several runs as they are. Writes
-    verdict.json, tables and report.html to --out. Exit code 0 only if the promise holds.
+    verdict.json, tables and report.html to --out. Exit code 0 if the promise holds, 1 if it does not, 3 if there was
+    nothing to judge: no trace that could be read, or no delivery that was owed.
     """
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
@@ -53,7 +56,7 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
         say_json(verdict)
     else:
         print_verdict(console, out, verdict, page)
-    sys.exit(0 if verdict.holds else 1)
+    sys.exit(EXIT_CODES[verdict.result])
 
 
 def audit_with_progress(console: Console, spark: Session, traces: Path, out: Path) -> Verdict:
@@ -70,16 +73,17 @@ def audit_with_progress(console: Console, spark: Session, traces: Path, out: Pat
 
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:
     console.print(topic_table(console, out, verdict))
-    console.print(f"[bold {'green' if verdict.holds else 'red'}]{sentence(verdict)}[/]")
-    for row in read_csv(out / "missing.csv", FIRST):
+    console.print(f"[bold {COLOURS[verdict.result]}]{sentence(verdict)}[/]")
+    for row in read_table(out, "missing", FIRST):
         event = f"event {row['event'].rpartition('-')[2]} of {row['publisher']}"
         place = f"last {row['seen_how']}, at {row['seen_at']}"
         console.print(f"  {row['name']} lacks {event} ({row['topic']}): {place}", markup=False, highlight=False)
     if verdict.missing > FIRST:
-        console.print(f"  … and {verdict.missing - FIRST:,} more in {out / 'missing.csv'}", highlight=False)
+        console.print(f"  … and {verdict.missing - FIRST:,} more in {out / 'missing.parquet'}", highlight=False)
     console.print(f"  {asides(verdict)}", style="dim", highlight=False)
     console.print(
-        f"Report with plots: [bold]{escape(str(page))}[/] · tables: {escape(str(out))}/*.csv", highlight=False
+        f"Report with plots: [bold]{escape(str(page))}[/] · tables: {escape(str(out))}/*.parquet, *.csv",
+        highlight=False,
     )
 
 
@@ -90,7 +94,7 @@ def topic_table(console: Console, out: Path, verdict: Verdict) -> Table:
     times |= {"latency_us_p99": "p99 ms"}
     for head in (*heads, *COUNTS.values(), *times.values()):
         table.add_column(head, justify="left" if head in heads else "right", no_wrap=True)
-    for row in read_csv(out / "per_topic.csv"):
+    for row in read_table(out, "per_topic"):
         said = ["–" if row[key] is None else f"{row[key] / 1e3:,.1f}" for key in times]
         table.add_row(*(escape(row[head]) for head in heads), *(f"{row[name]:,}" for name in COUNTS), *said)
     return table

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from rich.console import Console
 from rich.markup import escape
 
-from gossamer.cli.audit import audit_with_progress
+from gossamer.cli.audit import EXIT_CODES, audit_with_progress
 from gossamer.cli.console import SafeConsole
 from gossamer.cli.demo_network import DemoNetwork
 from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
@@ -75,7 +75,7 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
     else:
         show_verdict(console, verdict, out)
         show_ways_on(console, out)
-    sys.exit(0 if verdict.holds else 1)
+    sys.exit(EXIT_CODES[verdict.result])
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextC
 from rich.table import Table
 
 from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 
 
 class Screen:
@@ -55,7 +55,7 @@ def show_verdict(console: Console, verdict: Verdict, out: Path) -> None:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in ("community", "nodes", "expected", "delivered", "missing", "in doubt", "copies each"):
         table.add_column(column, justify="left" if column == "community" else "right", no_wrap=True)
-    rows = read_csv(out / "per_community.csv")
+    rows = read_table(out, "per_community")
     for row in sorted(rows, key=lambda row: len(row["community"]), reverse=True):
         counts = [row["members"], row["expected"], row["delivered"], row["missing"], row["in_doubt"]]
         table.add_row(row["community"], *map(number, counts), each(row["efficiency"]))

@@ -20,9 +20,9 @@ from gossamer.core.reading import table
 from gossamer.lab.studies.overlay.tables import params_of
 from gossamer.lab.studies.overlay.tables import workload_of as read_workload
 from gossamer.pipeline.background import in_background
-from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table, overlay_from_workload
 from gossamer.pipeline.overlay_summary import Summary
+from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
 from gossamer.pipeline.subscriptions import find_table
 from gossamer.protocols.spidercast.experiment.workload import Workload
@@ -141,7 +141,7 @@ def print_summary(console: Console, out: Path, summary: Summary, page: Path) -> 
         table.add_row(f"[dim]{name}[/]", escape(value))
     console.print(table)
     console.print(f"[bold {'green' if summary.connected else 'red'}]{sentence(summary)}[/]")
-    split = [row for row in read_csv(out / "components.csv", FIRST) if row["components"] > 1]
+    split = [row for row in read_table(out, "components", FIRST) if row["components"] > 1]
     for row in split:
         parts = f"{row['components']:,} parts, the largest of {row['largest']:,} of {row['subscribers']:,} subscribers"
         console.print(f"  {row['topic']} is in {parts}", markup=False, highlight=False)

@@ -23,7 +23,7 @@ def tell_set_aside(console: Console, made: Sequence[Point], out: Path | None = N
         return
     (out / NAME).unlink(missing_ok=True)
     if found:
-        from gossamer.pipeline.desk import write_lines  # here: one run needs no Spark
+        from gossamer.pipeline.results import write_lines  # here: one run needs no Spark
 
         rows = [(Path(file).name, *each) for file, bad in found.items() for each in bad]
         write_lines(out / NAME, [("file", *Bad._fields), *rows])

@@ -28,7 +28,8 @@ from gossamer.pipeline.audit_pairs import (
 )
 from gossamer.pipeline.audit_recovery import by_gap_topic, draw_recovery, list_gaps, list_recovered
 from gossamer.pipeline.audit_verdict import Verdict, conclude
-from gossamer.pipeline.desk import Desk, in_one_task, read_csv, write_rows
+from gossamer.pipeline.desk import Desk, in_one_task
+from gossamer.pipeline.results import read_table, write_rows
 from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
 
 Say = Callable[[str], None]
@@ -56,14 +57,14 @@ class Frames(NamedTuple):
 
 
 def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda step: None) -> Verdict:
-    """Audits all runs whose traces lie below a folder. Writes verdict.json and a CSV per table to `out`, and keeps the
+    """Audits all runs whose traces lie below a folder. Writes verdict.json and the tables to `out`, and keeps the
     rows there as Parquet, so that the next audit converts only what is new. `say` hears each of STEPS as it begins."""
     found, foreign = check_folders(traces, out)
     say("segments")
     converted = convert_segments(spark, found, out / "rows")
     (out / "verdict.json").unlink(missing_ok=True)  # an audit that fails leaves none, rather than the last one's
     skipped = [*foreign, *(Skipped(each.file, each.problem) for each in converted if each.problem)]
-    write_rows(out / "skipped.csv", Skipped, skipped)
+    write_rows(out, "skipped", Skipped, skipped)
     small = sum(each.rows for each in converted) <= ROWS_FOR_ONE_TASK
     say("clocks")
     rows = read_rows(in_one_task(spark) if small else spark, found, out / "rows")
@@ -125,12 +126,12 @@ def make_frames(desk: Desk, rows: DataFrame, say: Say) -> Frames:
 
 
 def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
-    """A file per table."""
+    """Each as Parquet, and its first rows as CSV."""
     told, lives, events, judged, arrivals, gaps, recovered, names = frames
     full = lives.groupBy("run").agg(F.bool_and("full").alias("full"))
 
     def write(name: str, table: DataFrame, order: str, columns: str = "*") -> None:
-        desk.write_csv(out / f"{name}.csv", table.select(*columns.split()), order.split())
+        desk.write_table(out, name, table.select(*columns.split()), order.split())
 
     say("tables")
     write(
@@ -154,7 +155,7 @@ def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
 def bin_us(out: Path) -> int:
     """How long a bar of the figure over time lasts: the longest run has BINS of them."""
     began, ended = dict[str, int](), dict[str, int]()
-    for life in read_csv(out / "lives.csv"):
+    for life in read_table(out, "lives"):
         began[life["run"]] = min(life["born_us"], began.get(life["run"], life["born_us"]))
         ended[life["run"]] = max(life["ended_us"], ended.get(life["run"], life["ended_us"]))
-    return max(1, *(-(-(ended[run] - began[run] + 1) // BINS) for run in began))
+    return max([1, *(-(-(ended[run] - began[run] + 1) // BINS) for run in began)])

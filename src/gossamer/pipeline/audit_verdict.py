@@ -1,13 +1,13 @@
-"""The verdict: what the tables of an audit come to. It is summed up from the files, so that the two cannot disagree."""
+"""The verdict: what the tables of an audit come to. It is summed up from them, so that the two cannot disagree."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from gossamer.pipeline.audit_tables import ALL
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import left_out, read_table
 from gossamer.pipeline.traces import Converted, Skipped
 
 OF_TOPICS = (
@@ -15,7 +15,12 @@ OF_TOPICS = (
     *("duplicates", "redelivered", "negative_latencies", "unheard", "missing_unheard"),
 )
 OF_NODES = ("lives", "silenced", "lost_rows", "refused", "gaps", "gaps_told")
+TABLES = ("events", "missing", "parasites", "duplicates", "lives", "per_topic", "per_community", "per_node", "recovery")
+"Those that may be long."
 OF_RECOVERY = ("recovered", "unfilled", "came_late")
+
+
+Result: TypeAlias = Literal["holds", "broken", "nothing to judge"]
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
@@ -35,7 +40,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     duplicates: int
     "Deliveries of an event to a node that had it, not marked as repeated."
     holds: bool
-    "Whether the promise holds: no promised delivery missing, no parasite, no duplicate."
+    "Whether the promise holds: deliveries were owed, no promised one is missing, no parasite, no duplicate."
+    result: Result
+    "The same, or that there was nothing to judge: no delivery was owed, and nothing went wrong either."
     promised: int
     "Events whose publisher survived or came back."
     broken: int
@@ -95,22 +102,26 @@ class Verdict(Struct, frozen=True, kw_only=True):
     "Segments that were not whole; what could be read was."
     skipped: int
     "Files that are no segments; skipped.csv names them, and the torn ones."
+    csv_left_out: dict[str, int]
+    "Rows of each table that its CSV file had no room for; its Parquet files have all."
 
 
 def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreign: Sequence[Skipped]) -> Verdict:
     """The verdict, from the tables."""
-    topics, nodes = read_csv(out / "per_topic.csv"), read_csv(out / "per_node.csv")
-    communities = [each for each in read_csv(out / "per_community.csv") if each["copies"]]
+    topics, nodes = read_table(out, "per_topic"), read_table(out, "per_node")
+    communities = [each for each in read_table(out, "per_community") if each["copies"]]
     copies = total(communities, "copies")
     counted = {name: total(topics, name) for name in OF_TOPICS}
     counted |= {name: total(nodes, name) for name in OF_NODES}
-    counted |= {name: total(read_csv(out / "recovery.csv"), name) for name in OF_RECOVERY}
+    counted |= {name: total(read_table(out, "recovery"), name) for name in OF_RECOVERY}
     known = all(each["messages_sent"] is not None for each in nodes)
-    curves = read_csv(out / "curves.csv")
+    curves = read_table(out, "curves")
     latencies, recoveries = overall(curves, "latency"), overall(curves, "recovery")
+    result = judge(**{name: counted[name] for name in ("expected", "broken", "parasites", "duplicates")})
     return Verdict(
         **counted,
-        holds=not (counted["broken"] or counted["parasites"] or counted["duplicates"]),
+        holds=result == "holds",
+        result=result,
         parasites_declared=total(topics, "declared"),
         parasites_found=total(topics, "found"),
         latency_us_p50=latencies.get(0.5),
@@ -128,7 +139,14 @@ def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreig
         nodes=len(nodes),
         torn=sum(1 for each in converted if each.head and each.problem),
         skipped=len(foreign) + sum(1 for each in converted if not each.head),
+        csv_left_out=left_out(out, TABLES),
     )
+
+
+def judge(expected: int, broken: int, parasites: int, duplicates: int) -> Result:
+    if broken or parasites or duplicates:
+        return "broken"
+    return "holds" if expected else "nothing to judge"
 
 
 def total(rows: Sequence[Mapping[str, Any]], column: str) -> int:

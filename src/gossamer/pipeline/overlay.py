@@ -208,15 +208,15 @@ def write_degrees(numbered: Numbered, links: DataFrame, desk: Desk, out: Path) -
     made = tables.degrees_of_nodes(numbered.nodes, numbered.pairs, links).orderBy("id").drop("id")
     made.write.mode("overwrite").parquet(str(out / "degrees.parquet"))
     degrees = made.sparkSession.read.schema(made.schema).parquet(as_it_is(out / "degrees.parquet"))
-    desk.write_csv(out / "degree_histogram.csv", tables.degree_histogram(degrees), ["degree"])
-    desk.write_csv(out / "degree_by_topics.csv", tables.degree_by_topics(degrees), ["topics"])
+    desk.write_table(out, "degree_histogram", tables.degree_histogram(degrees), ["degree"])
+    desk.write_table(out, "degree_by_topics", tables.degree_by_topics(degrees), ["topics"])
     return tables.degree_statistics(degrees)
 
 
 def write_topics(
     spark: SparkSession, topics: DataFrame, by_topic: DataFrame, explored: measures.Explored, desk: Desk, out: Path
 ) -> None:
-    """components.csv: a row per topic, partitioned ones first, then by subscribers."""
+    """components: a row per topic, partitioned ones first, then by subscribers."""
     found = {
         "id": np.arange(len(explored.diameters), dtype=np.int64),
         "diameter": explored.diameters.astype(np.int64),
@@ -228,4 +228,4 @@ def write_topics(
     columns = ["topic", "subscribers", "links", "components", "largest", "diameter", "exact"]
     table = joined.withColumnRenamed("name", "topic").select(*columns)
     split = F.col("components") > 1
-    desk.write_csv(out / "components.csv", table, [split.desc(), F.col("subscribers").desc(), F.col("topic")])
+    desk.write_table(out, "components", table, [split.desc(), F.col("subscribers").desc(), F.col("topic")])

@@ -9,8 +9,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from gossamer.fast import measures
-from gossamer.pipeline.desk import write_lines
 from gossamer.pipeline.overlay_tables import Degrees
+from gossamer.pipeline.results import write_lines
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay
 from gossamer.protocols.spidercast.params import Params
 

@@ -8,12 +8,13 @@ from gossamer import __version__
 from gossamer.lab import figures
 from gossamer.lab.figures import Figure
 from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import count_rows, read_table
 from gossamer.web import report
 from gossamer.web.audit_figures import OF_RECOVERY, draw_figures
 from gossamer.web.report import Section, Table
 
 FACTS = ("events", "expected", "delivered", "missing", "in_doubt", "parasites", "duplicates", "nodes", "silenced")
+PROMISE = {"holds": "holds", "broken": "does not hold", "nothing to judge": "nothing to judge"}
 SHOWN_MAX = 100
 "Rows of a table on the page; the files have all."
 
@@ -31,14 +32,12 @@ PARASITE_COLUMNS = "event topic name declared found stray copies bytes via"
 
 def sentence(verdict: Verdict) -> str:
     """The verdict in words."""
-    if not verdict.events:
-        return "No event was published, so none could be missed."
+    if verdict.result == "nothing to judge":
+        return f"There is nothing to judge: {why_nothing(verdict)}."
     if verdict.holds:
         events = f"{verdict.events:,} event{'' if verdict.events == 1 else 's'}"
         kept = f"All {verdict.expected:,} expected deliveries of {events} were made"
-        if not verdict.expected and verdict.in_doubt:
-            kept = f"No delivery is sure to be owed, all {verdict.in_doubt:,} are in doubt"
-        elif verdict.missing:
+        if verdict.missing:
             kept = (
                 f"All promised deliveries were made ({verdict.delivered:,} of {verdict.expected:,} expected ones; "
                 f"the publishers of the others were killed{before_anyone(verdict)})"
@@ -52,6 +51,16 @@ def sentence(verdict: Verdict) -> str:
     ]
     said = [f"{count:,} {one if count == 1 else many}" for count, one, many in wrong if count]
     return f"The promise does not hold: {', '.join(said)}."
+
+
+def why_nothing(verdict: Verdict) -> str:
+    if not verdict.nodes:
+        return f"none of the {verdict.skipped:,} files could be read, and skipped.csv says why of each"
+    if not verdict.events:
+        return "no event was published"
+    if verdict.in_doubt:
+        return f"no delivery is sure to be owed, all {verdict.in_doubt:,} are in doubt"
+    return f"nobody subscribed to any of the {verdict.events:,} events"
 
 
 def before_anyone(verdict: Verdict) -> str:
@@ -69,7 +78,7 @@ def write_report(
     for figure in drawn:
         figures.save(figure, out / "figures")
     facts = [
-        ("promise", "holds" if verdict.holds else "does not hold"),
+        ("promise", PROMISE[verdict.result]),
         *((name.replace("_", " "), getattr(verdict, name)) for name in FACTS),
         ("clocks", verdict.clocks),
         ("version", __version__),
@@ -100,7 +109,7 @@ def troubles(out: Path, verdict: Verdict) -> list[Section]:
          "A node that is killed leaves a torn segment; all before the tear was read."),
     ]  # fmt: skip
     return [
-        Section(title, text, table=shown(read_csv(out / f"{name}.csv", SHOWN_MAX), columns, f"{name}.csv", count))
+        Section(title, text, table=shown(read_table(out, name, SHOWN_MAX), columns, f"{name}.parquet", count))
         for name, title, count, columns, text in told
         if count
     ]
@@ -119,7 +128,7 @@ def course(verdict: Verdict) -> str:
 
 def lost_and_found(out: Path, verdict: Verdict, drawn: Sequence[Figure]) -> list[Section]:
     """What nodes noticed to be missing, and what became of it; nothing where nothing was noticed."""
-    rows = [in_milliseconds(row, "after_us") for row in read_csv(out / "recovery.csv")]
+    rows = [in_milliseconds(row, "after_us") for row in read_table(out, "recovery", SHOWN_MAX)]
     if not rows:
         return []
     text = (
@@ -131,7 +140,7 @@ def lost_and_found(out: Path, verdict: Verdict, drawn: Sequence[Figure]) -> list
         Section(
             "Lost and found again",
             text,
-            table=shown(rows[:SHOWN_MAX], columns, "recovery.csv", len(rows)),
+            table=shown(rows, columns, "recovery.parquet", count_rows(out, "recovery")),
             figures=list(drawn),
         )
     ]
@@ -150,9 +159,9 @@ def overviews(out: Path, verdict: Verdict) -> list[Section]:
     ]
     sections = []
     for name, title, columns, text in tables:
-        rows = [in_milliseconds(row) for row in read_csv(out / f"{name}.csv")]
+        rows = [in_milliseconds(row) for row in read_table(out, name, SHOWN_MAX)]
         columns = f"run {columns}" if verdict.runs > 1 else columns
-        sections.append(Section(title, text, table=shown(rows[:SHOWN_MAX], columns, f"{name}.csv", len(rows))))
+        sections.append(Section(title, text, table=shown(rows, columns, f"{name}.parquet", count_rows(out, name))))
     return sections
 
 

@@ -1,4 +1,4 @@
-"""The figures of an audit, from the points in its curves.csv."""
+"""The figures of an audit, from the points in its table of curves."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -9,7 +9,7 @@ from gossamer.lab import figures
 from gossamer.lab.figures import Figure, Reference
 from gossamer.pipeline.audit import bin_us
 from gossamer.pipeline.audit_tables import ALL
-from gossamer.pipeline.desk import read_csv
+from gossamer.pipeline.results import read_table
 
 OF_RECOVERY = ("recovery", "found-again")
 "Figures that have a section of their own."
@@ -20,9 +20,9 @@ TOPICS_MAX = 6
 def draw_figures(out: Path) -> list[Figure]:
     """Those for which there is something to draw."""
     curves: dict[str, dict[str, dict[float, float]]] = defaultdict(lambda: defaultdict(dict))
-    for row in read_csv(out / "curves.csv"):
+    for row in read_table(out, "curves"):
         curves[row["figure"]][row["series"]][row["x"]] = row["y"]  # where x repeats, the last and greatest y
-    busiest = sorted(read_csv(out / "per_topic.csv"), key=lambda row: -row["delivered"])
+    busiest = sorted(read_table(out, "per_topic"), key=lambda row: -row["delivered"])
     topics = list(dict.fromkeys(row["topic"] for row in busiest))[:TOPICS_MAX]
     return [
         *([draw_latency(curves["latency"], topics)] if curves["latency"] else []),
@@ -101,7 +101,7 @@ def draw_timeline(curves: Mapping[str, Mapping[float, float]], out: Path) -> Fig
     rows = over_time(curves, width)
     top = max(row["mean"] for row in rows)
     began: dict[str, int] = {}
-    lives = read_csv(out / "lives.csv")
+    lives = read_table(out, "lives")
     for life in lives:
         began[life["run"]] = min(began.get(life["run"], life["born_us"]), life["born_us"])
     silent = [(life["ended_us"] - began[life["run"]]) / 1e6 for life in lives if life["ended"] != "stopped"]

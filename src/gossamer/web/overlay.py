@@ -7,8 +7,8 @@ from typing import Any
 from gossamer import __version__
 from gossamer.lab import figures
 from gossamer.lab.figures import Figure
-from gossamer.pipeline.desk import read_csv
 from gossamer.pipeline.overlay_summary import Summary
+from gossamer.pipeline.results import read_table
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
@@ -80,7 +80,7 @@ def troubles(out: Path, summary: Summary) -> list[Section]:
             "Their subscribers cannot all reach each other through subscribers of the same topic. Random neighbours "
             "(`--random 1`, or `--adaptive`), a larger `--view` or `--rendezvous` bring them together."
         )
-        rows = [row for row in read_csv(out / "components.csv", PARTITIONED_MAX) if row["components"] > 1]
+        rows = [row for row in read_table(out, "components", PARTITIONED_MAX) if row["components"] > 1]
         said.append(Section("Partitioned topics", text, table=topic_table(rows, summary.topics_partitioned)))
     if summary.set_aside:
         count = sum(summary.set_aside.values())
@@ -111,7 +111,7 @@ def overview(out: Path, summary: Summary, drawn: Sequence[Figure]) -> list[Secti
         f"topics with the 20 others most like them{' (a sample)' if summary.tdi_sampled else ''}.\n\n"
         f"Rounds it took: {summary.rounds:,}, with {summary.messages_per_change:,.1f} control messages a node."
     )
-    rows = read_csv(out / "components.csv", SHOWN_MAX)
+    rows = read_table(out, "components", SHOWN_MAX)
     near = [by_name[name] for name in ("degrees", "degree-by-topics") if name in by_name]
     far = [by_name[name] for name in ("diameters",) if name in by_name]
     return [
@@ -123,17 +123,17 @@ def overview(out: Path, summary: Summary, drawn: Sequence[Figure]) -> list[Secti
 def topic_table(rows: Sequence[Mapping[str, Any]], count: int) -> Table:
     columns = ["topic", "subscribers", "links", "components", "largest", "diameter"]
     cells = [[*(row[name] for name in columns[:-1]), at_least(row["diameter"], row["exact"])] for row in rows]
-    file = "components.csv"
+    file = "components.parquet"
     note = f"The first {len(rows):,} of {count:,}; all are in {file}." if count > len(rows) else f"Also in {file}."
     return Table(columns, cells, note, align="lrrrrr")
 
 
 def draw_figures(out: Path) -> list[Figure]:
     """Those for which there is something to draw."""
-    topics = [row for row in read_csv(out / "components.csv") if row["subscribers"] > 1]
-    wanted = read_csv(out / "degree_by_topics.csv")
+    topics = [row for row in read_table(out, "components") if row["subscribers"] > 1]
+    wanted = read_table(out, "degree_by_topics")
     return [
-        draw_degrees(read_csv(out / "degree_histogram.csv")),
+        draw_degrees(read_table(out, "degree_histogram")),
         *([draw_degree_by_topics(wanted)] if len(wanted) > 1 else []),
         *([draw_diameters(topics)] if topics else []),
     ]
