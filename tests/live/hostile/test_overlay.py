@@ -2,6 +2,7 @@
 cost a question."""
 
 import asyncio
+import time
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from live.hostile.arena import TOPIC, Arena
 from live.hostile.attacker import Attacker
 
 FRIEND, OUTSIDER, MALLORY, THIRD = map(peer_of, ("friend", "outsider", "mallory", "third"))
-NOW = 2_000_000_000_000_000
+NOW = time.time_ns() // 1000
 
 
 class GridArena(Arena):

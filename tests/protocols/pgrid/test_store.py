@@ -51,7 +51,7 @@ class AnyHistory(RuleBasedStateMachine):
 
     @rule(since_us=st.integers(0, 20))
     def expire(self, since_us: int) -> None:
-        self.store.expire(since_us)
+        self.store.expire(since_us + 5, lambda said: 5)
         self.held = {number: held for number, held in self.held.items() if held[1] >= since_us}
 
     @rule(path=st.text("01", max_size=3))
@@ -140,5 +140,7 @@ def test_a_full_store_takes_no_more_and_one_member_cannot_fill_it(monkeypatch: p
     assert len(store) == 10
     assert store.take(Registration(".t0", "1", 1, 2), 0), "what is here can be renewed all the same"
     assert store.take(Registration(".t0", "1", 1, 3, gone=True), 0), "and ended"
-    store.expire(1)
+    store.expire(1, lambda said: 1)
+    assert len(store) == 10
+    store.expire(2, lambda said: 1)
     assert (store.held, store.by_name, store.of) == ({}, {}, {})

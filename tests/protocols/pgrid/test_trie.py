@@ -93,7 +93,7 @@ class AnyHistory(RuleBasedStateMachine):
         twin = Trie(ME, 2)
         twin.path = self.trie.path
         twin.levels = {level: {7: KnownPeer(across(twin.path, level))} for level in self.trie.levels}
-        twin.further = {8: KnownPeer(twin.path + "0")} if self.trie.further else {}
+        twin.further = {peer: KnownPeer(twin.path + "0", None, 1) for peer in (8, 9)} if self.trie.is_left else {}
         assert twin.shape() == self.trie.shape()
         for place in ("0000", "0101", "1010", "1111", "0", "1"):
             assert twin.holds(place) == self.trie.holds(place)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from gossamer.core.draws import SAMPLE, draw, fold
 from gossamer.core.ids import Peer
@@ -37,8 +38,6 @@ ASKED_MAX = 32
 "Peers asked about one place before the search is given up."
 BEGUN_MAX = 3
 "So often a search begins again from here when all it was told of are silent."
-OPINIONS = 2
-"Who says that nobody is there is believed if another one says it, too."
 OPEN_MAX = 20_000
 "Places being looked up."
 
@@ -77,9 +76,8 @@ class OpenPlace:
         self.silent: dict[Peer, None] = {}
         self.now: Peer | None = None
         self.begun = 0
-        self.opinions = 0
-        self.empty: Reply | None = None
-        "What was said by the first one who knew of nobody."
+        self.opinion: Reply | None = None
+        "What the first one said who knew of few, or of nobody."
 
 
 Target: TypeAlias = tuple[Bits, Spelled, int]
@@ -141,8 +139,8 @@ class Lookups(Layer):
             if seat.peer not in each.asked and seat.peer != self.node.me and len(each.asked) < ASKED_MAX:
                 self.ask(number, each, seat.peer)
                 return
-        if each.empty is not None:
-            self.settle(number, each.empty)
+        if each.opinion is not None:
+            self.settle(number, each.opinion)
         elif each.begun < BEGUN_MAX and len(each.asked) < ASKED_MAX:
             each.begun += 1
             self.consider(number, self.from_here(number, each), None)
@@ -194,13 +192,13 @@ class Lookups(Layer):
             return
         if peer is not None and each.first:
             each.lookup.holders.append(LeafSeat(peer, reply.path))
-        nobody = not reply.members and not within(each.place, reply)
-        each.opinions += 1
-        if nobody and each.lookup.name and each.count and each.opinions < OPINIONS:
-            each.empty, each.next = reply, [*each.next, *fresh]  # those named by others come first
+        reply = asked_for(each, reply)
+        few = len(reply.members) < each.count and not within(each.place, reply)
+        if few and each.lookup.name and each.opinion is None:  # one that lies could name itself alone
+            each.opinion, each.next = reply, [*each.next, *fresh]  # those named by others come first
             self.go_on(number)
         else:
-            self.settle(number, reply)
+            self.settle(number, reply if each.opinion is None or not few else both(each.opinion, reply))
 
     def settle(self, number: int, reply: Reply) -> None:
         """Who holds the place has answered. The rest of what was asked for is looked up where it is."""
@@ -248,6 +246,20 @@ class Lookups(Layer):
             if number in self.open:
                 self.pass_over(number, each)
         self.flush()
+
+
+def asked_for(each: OpenPlace, reply: Reply) -> Reply:
+    """A reply without those who are members of something else, or no more. Who names fewer than it could knows of no
+    more."""
+    name = each.lookup.name
+    members = tuple(said for said in reply.members if not said.gone and name in ("", said.name))[: each.count]
+    return replace(reply, members=members, count=reply.count if len(members) == each.count else len(members))
+
+
+def both(one: Reply, other: Reply) -> Reply:
+    """What two say together, each of whom knows of few."""
+    members = tuple({said.member: said for said in (*one.members, *other.members)}.values())
+    return replace(other, members=members, count=len(members))
 
 
 def within(place: Bits, reply: Reply) -> list[Branch]:

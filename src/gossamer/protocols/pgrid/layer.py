@@ -38,7 +38,8 @@ class PGrid(Layer):
         super().__init__(node)
         self.params = params
         self.spell = spell or (lambda topic: topic)
-        self.trie, self.store = Trie(node.me, params.references), Store()
+        self.store = Store()
+        self.trie = Trie(node.me, params.references, lambda: self.store.is_for_others(node.me))
         self.reconciling = Reconciling(node, self.trie, self.store, params)
         self.answering = Answers(node, self.trie, self.store)
         self.asking = Lookups(node, self.trie, self.answering, params)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from gossamer.core.ids import Peer
 from gossamer.core.layer import Bound, Handler, Layer
+from gossamer.core.machine import SECOND_US
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
@@ -30,8 +31,16 @@ from gossamer.protocols.pgrid.trie import Trie
 
 IN_A_SUM = 64
 "Registrations behind one sum, about."
+CLOCKS_APART_US = 300 * SECOND_US
+"So far clocks may differ."
 GIVEN_PER_S, GIVEN_BURST = 500, 20_000
 "Registrations of one peer that are looked at."
+
+
+def lease_us(said: Registration, params: Params) -> int:
+    """How long it is kept. That somebody has left is remembered for as long as what it said before could be given
+    again."""
+    return params.lease_us + (2 * CLOCKS_APART_US if said.gone else 0)
 
 
 class HandOver(Struct, frozen=True):
@@ -45,6 +54,8 @@ class Reconciling(Layer):
         self.given = Buckets(GIVEN_PER_S, GIVEN_BURST)
         self.handing_over = False
         "Whether that is due soon."
+        self.listed: dict[int, Peer] = {}
+        "Whom what belongs elsewhere was listed for."
         self._own: tuple[int, ...] = ()
         self._total = 0
         self._as_of: tuple[object, ...] = ()
@@ -124,7 +135,8 @@ class Reconciling(Layer):
             self.pass_on_soon()  # once it is there, it is let go here
         for number in want.listed:
             held = self.store.held.get(number)
-            if held is not None and number not in wanted and not self.trie.holds(held.said.place):
+            theirs = held is not None and not self.trie.holds(held.said.place) and self.listed.get(number) == peer
+            if theirs and number not in wanted:
                 self.store.drop(number)
 
     # -- giving ---------------------------------------------------------------------------------------------------
@@ -147,24 +159,37 @@ class Reconciling(Layer):
             return
         own = []
         for said, age_ms in zip(give.registrations, give.ages_ms):
-            if age_ms * 1000 >= self.params.lease_us:
-                continue  # over: else it would go round among those who have not noticed yet, for ever
-            since_us = self.node.now_us - age_ms * 1000
-            if said.member == peer and self.trie.holds(said.place):  # else it is passed on to where it belongs
+            since_us = self.made_at(said, age_ms * 1000)
+            if since_us is None:
+                continue
+            here, news = self.trie.holds(said.place), self.store.take(said, since_us)
+            if said.member == peer and here and self.store.has(said):  # else it is passed on to where it belongs
                 own.append(id_of(said.name, said.member))
-            if self.store.take(said, since_us) and not self.trie.holds(said.place):
+            if news and not here:
                 self.pass_on_soon()
         if own:
             self.out.send([peer], Took(tuple(own)))
         if give.spread:  # first hand: those who hold the same hear of it at once; somebody else may have told us before
             self.give([*self.trie.fellows], own)
 
+    def made_at(self, said: Registration, age_us: int) -> int | None:
+        """When it was made, by our clock. Its age is the word of who gives it, so its stamp counts too, which is
+        sealed: what was said long ago makes nobody a member again. None: its lease is over, and it would go round for
+        ever among those who have not noticed yet; or its member's clock is far ahead, and it would outrank what that
+        one says later."""
+        now_us = self.node.now_us
+        since_us = min(now_us - age_us, said.stamp + CLOCKS_APART_US)
+        early = said.stamp > now_us + CLOCKS_APART_US
+        return None if early or since_us <= now_us - lease_us(said, self.params) else since_us
+
     def hand_over(self) -> None:
         """What belongs elsewhere is listed for who is nearer."""
+        self.listed.clear()
         astray: dict[Peer, list[tuple[int, int]]] = {}
         for number in self.astray():
             held = self.store.held[number]
             if nearer := self.trie.towards(held.said.place):
+                self.listed[number] = nearer[0].peer
                 astray.setdefault(nearer[0].peer, []).append((number, held.said.stamp))
         for peer, marks in astray.items():
             self.out.send([peer], ListHeld(tuple(marks[:MARKS_MAX])))

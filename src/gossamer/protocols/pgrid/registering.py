@@ -22,6 +22,9 @@ AT_ONCE = 64
 "Registrations under way; the others wait."
 HOLDERS = 2
 "Peers that a registration is given to; they give it to the others."
+LOOK_AGAIN = 4
+"""A registration is looked up anew once in so many renewals: those who took it so far may hold it no more, whatever
+they say."""
 AGAIN = 4
 "A registration that nobody took is tried again after so many times the patience."
 
@@ -43,7 +46,7 @@ class Own:
         "Who took it the last time."
         self.told: tuple[Peer, ...] | None = None
         "Whom it was given to since it was last looked up, whether they took it or not; None: it was not, so far."
-        self.tried = False
+        self.renewals = 0
 
 
 class Registering(Layer):
@@ -135,9 +138,11 @@ class Registering(Layer):
         for number in due:
             own = self.own[number]
             own.due_us = now_us + AGAIN * self.params.patience_us
-            if own.holders:
+            own.renewals += 1
+            if own.holders and own.renewals % LOOK_AGAIN:
                 own.said = self.renewed(own.said)
                 known.setdefault(own.holders, []).append(own.said)
+                own.told = tuple(dict.fromkeys((*own.holders, *(own.told or ()))))[: 2 * HOLDERS]
                 own.holders = ()  # if they do not take it, others are looked for
             else:
                 sought.append((own.said.place, own.said.name, 0))
@@ -192,7 +197,8 @@ class Registering(Layer):
 
     def on_took(self, peer: Peer, took: Took) -> None:
         for number in took.ids:
-            if (own := self.own.get(number)) is not None:
+            own = self.own.get(number)
+            if own is not None and own.told is not None and peer in own.told:  # others were given nothing
                 self.took(own, (peer, *(each for each in own.holders if each != peer))[:HOLDERS])
         self.wait()
 

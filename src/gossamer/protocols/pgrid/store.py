@@ -1,6 +1,6 @@
 """The registrations a peer holds: each until its lease ends, the latest word of its member alone."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
 
@@ -74,12 +74,17 @@ class Store:
         if not self.of[said.member]:
             del self.of[said.member]
 
-    def expire(self, since_us: int) -> None:
-        """Drops what was made before then."""
-        for number in [number for number, held in self.held.items() if held.since_us < since_us]:
+    def expire(self, now_us: int, lease_us: Callable[[Registration], int]) -> None:
+        """Drops what is over."""
+        over = [number for number, held in self.held.items() if held.since_us < now_us - lease_us(held.said)]
+        for number in over:
             self.drop(number)
 
     # -- questions --------------------------------------------------------------------------------------------------
+
+    def is_for_others(self, me: Peer) -> bool:
+        """Whether something here is another member's."""
+        return len(self.of) > (me in self.of)
 
     def members(self, name: Spelled) -> list[Registration]:
         """Those of a topic; of all topics, if none is named."""
@@ -116,6 +121,11 @@ class Store:
         """What stands behind some of these sums."""
         chosen = {*wanted}
         return ((number, self.held[number].said.stamp) for number in numbers if part_of(number, parts) in chosen)
+
+    def has(self, said: Registration) -> bool:
+        """Whether this very word is here."""
+        known = self.held.get(id_of(said.name, said.member))
+        return known is not None and known.said.stamp == said.stamp
 
     def is_news(self, number: int, stamp: int) -> bool:
         known = self.held.get(number)

@@ -18,7 +18,7 @@ from gossamer.protocols.pgrid.asking import Lookup, Lookups
 from gossamer.protocols.pgrid.messages import LeafSeat, Meet
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import Bits, across, common
-from gossamer.protocols.pgrid.reconciling import Reconciling
+from gossamer.protocols.pgrid.reconciling import Reconciling, lease_us
 from gossamer.protocols.pgrid.registering import Registering
 from gossamer.protocols.pgrid.store import Store
 from gossamer.protocols.pgrid.trie import FURTHER, HERE, Trie, some
@@ -131,14 +131,14 @@ class Tending(Layer):
         self.rounds += 1
         self.every_us = min(2 * self.every_us, self.params.keep_every_us)
         self.next_round()
-        self.store.expire(self.node.now_us - self.params.lease_us)
+        self.store.expire(self.node.now_us, lambda said: lease_us(said, self.params))
         for peer in self.unanswered.lost(self.params.asks):
             self.give_up(peer)
         self.divide()
         self.registering.moved()
         self.reconciling.hand_over()
         self.meet(self.in_turn())
-        if self.trie.further:
+        if self.trie.is_left:
             self.find_place()
         elif self.rounds % LOOK_ABOUT == 0:
             self.look_about()
@@ -235,7 +235,8 @@ class Tending(Layer):
     def divide(self) -> None:
         """Where a leaf is full, each of its peers takes a half of it: where what they hold first differs, they part."""
         trie, params = self.trie, self.params
-        if trie.further or not rules.is_full(len(self.store), params.load_max, trie.replicas, params.replicas_min):
+        replicas = trie.replicas + trie.ahead  # some may have divided it already
+        if trie.is_left or not rules.is_full(len(self.store), params.load_max, replicas, params.replicas_min):
             return
         own = [place for place in self.store.places() if place.startswith(trie.path)]
         places = own if len(own) > params.load_max else self.settled_places()
@@ -245,7 +246,7 @@ class Tending(Layer):
         half = places[0][: level + 1]
         mine = sum(place.startswith(half) for place in places)
         others = len(places) - mine
-        takes = chance(self.fresh(), 0) < rules.share(mine, others, trie.replicas, params.replicas_min)
+        takes = chance(self.fresh(), 0) < rules.share(mine, others, replicas, params.replicas_min)
         chosen = half if takes else across(half, level)
         if not trie.path.startswith(chosen):
             self.move(chosen)
@@ -255,9 +256,12 @@ class Tending(Layer):
         return [place for place in self.store.places() if self.trie.holds(place)]
 
     def follow(self, path: Bits) -> None:
-        """Somebody who held the same leaf went on. One that holds much goes on by a draw of its own; a newcomer looks
+        """Somebody who held the same leaf went on, by its own word. If this peer finds the leaf full too, it goes on by
+        a draw of its own. Otherwise others must say the same: then one that holds much follows, and a newcomer looks
         for where it is needed."""
-        if 2 * len(self.store) >= self.params.load_max:
+        if not self.trie.is_left:
+            self.divide()
+        elif 2 * len(self.store) >= self.params.load_max:
             self.move(rules.descend(self.trie.path, path, self.store.load, self.fresh()))
 
     # -- where it is needed -----------------------------------------------------------------------------------------
@@ -280,7 +284,7 @@ class Tending(Layer):
             self.asking.look_up([(lookup.found[0].place, "", 0)], self.on_leaf)
             return
         self.seeking = False
-        if self.trie.further:  # nothing is registered anywhere
+        if self.trie.is_left:  # nothing is registered anywhere
             known = [*self.trie.further.values()]
             self.move(known[draw(self.fresh(), 0) % len(known)].path)
 
@@ -289,7 +293,7 @@ class Tending(Layer):
         if not lookup.holders:
             return
         trie, path = self.trie, lookup.holders[0].path
-        needed = bool(trie.further) or rules.is_better(
+        needed = trie.is_left or rules.is_better(
             self.store.load(trie.path),
             trie.replicas,
             lookup.load,

@@ -4,7 +4,8 @@ A half in which nobody lives is empty. Whatever belongs there is held by the lea
 every place has its leaf, however uneven they are, and nobody has to live where nothing is.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from statistics import median_low
 
 from msgspec import Struct
 
@@ -15,6 +16,8 @@ from gossamer.protocols.pgrid.places import Bits, beside, common
 
 REPLICAS_MAX = 32
 "Peers known that hold the same leaf, and peers known that hold parts of it: beyond that nobody needs to know all."
+WITNESSES = 2
+"So many must say themselves that they hold parts of a leaf before its peers believe that it was divided."
 HERE, FURTHER = -1, -2
 "Instead of a level: at the same leaf; at a part of it, where this peer should be, too."
 
@@ -32,8 +35,8 @@ class KnownPeer(Struct):
 class Trie:
     """Plain state; who stands where in it."""
 
-    def __init__(self, me: Peer, references: int) -> None:
-        self.me = me
+    def __init__(self, me: Peer, references: int, serves: Callable[[], bool] = lambda: True) -> None:
+        self.me, self.serves = me, serves
         self.most = references
         self.path: Bits = ""
         self.levels: dict[int, dict[Peer, KnownPeer]] = {}
@@ -131,13 +134,24 @@ class Trie:
     # -- questions --------------------------------------------------------------------------------------------------
 
     @property
+    def ahead(self) -> int:
+        """How many went on from this leaf, as they say themselves."""
+        return sum(known.heard_us is not None for known in self.further.values())
+
+    @property
+    def is_left(self) -> bool:
+        """Whether others have divided this leaf, and hold its parts. One alone that says so may lie, and whoever holds
+        something for others would send them astray; who does not has nothing to lose."""
+        return bool(self.further) and (self.ahead >= WITNESSES or not self.serves())
+
+    @property
     def replicas(self) -> int:
         """How many peers hold this leaf, this one included, as far as they said so."""
         return 1 + sum(known.heard_us is not None for known in self.fellows.values())
 
     def towards(self, place: Bits, avoid: Collection[Peer] = ()) -> list[LeafSeat] | None:
         """Peers that are nearer to a place; None: it is held here, as far as this peer knows."""
-        if ahead := self.seats(self.further, avoid):
+        if self.is_left and (ahead := self.seats(self.further, avoid)):
             return sorted(ahead, key=lambda seat: -common(seat.path, place))
         while (level := common(self.path, place)) < min(len(self.path), len(place)):
             if across := self.seats(self.levels.get(level, {}), avoid):
@@ -147,11 +161,11 @@ class Trie:
 
     def holds(self, place: Bits) -> bool:
         """Whether a place belongs to this leaf, or to an empty half beside it."""
-        return (not self.further and place.startswith(self.path)) or self.towards(place) is None
+        return (not self.is_left and place.startswith(self.path)) or self.towards(place) is None
 
     def shape(self) -> tuple[object, ...]:
         """What decides who holds which place: as long as it stays, all answers do."""
-        return (self.path, bool(self.further), *sorted(self.levels))
+        return (self.path, self.is_left, *sorted(self.levels))
 
     @staticmethod
     def seats(table: dict[Peer, KnownPeer], avoid: Collection[Peer] = ()) -> list[LeafSeat]:
@@ -160,10 +174,9 @@ class Trie:
         return [LeafSeat(peer, known.path) for peer, known in sorted(found, key=lambda each: each[1].heard_us is None)]
 
     def count(self, level: int) -> int:
-        """Registrations on the other side of a level, as those say who are there: the latest word counts."""
-        there = self.levels.get(level, {}).values()
-        said = [(known.heard_us or 0, known.below) for known in there if known.below is not None]
-        return max(said)[1] if said else 0
+        """Registrations on the other side of a level, as most of those say who are there: one of them may lie."""
+        said = [known.below for known in self.levels.get(level, {}).values() if known.below is not None]
+        return median_low(said) if said else 0
 
     def useful_to(self, path: Bits, besides: Peer, most: int, word: int) -> list[LeafSeat]:
         """Peers that one of this path may have use for: those nearest to it, and as many of all the others."""

@@ -1,0 +1,144 @@
+"""Peers of the overlay that say, well-formed, what is not so: it costs questions, and nobody is lost or made up."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+from msgspec import Struct
+
+from gossamer.core.ids import Peer
+from gossamer.core.machine import Effect, Fired, Given, Received, Send, SetTimer, Started
+from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.messages import (
+    Answer,
+    AskPlaces,
+    Give,
+    ListHeld,
+    Meet,
+    Registration,
+    Reply,
+    Took,
+    WantListed,
+)
+from gossamer.protocols.pgrid.params import Params
+from gossamer.protocols.pgrid.places import members_of, place_of
+from gossamer.protocols.pgrid.store import id_of
+from gossamer.protocols.pgrid.trie import Trie
+from gossamer.sim.overlay_peers import OverlayPeers
+from protocols.pgrid.small_worlds import SEVEN, looked_up, named, settled
+from protocols.pgrid.test_hostile import HIS, NUMBER, placed, sent
+
+LIARS = (998, 999)
+HONEST = range(40)
+LEASE_S = Params().lease_us / 1e6
+
+
+class Again(Struct, frozen=True):
+    """Timer."""
+
+
+class Liar:
+    """Says something each second, and answers in its own way."""
+
+    def __init__(self, each_s: Callable[[], Sequence[Send]], hears: Callable[[Peer, object], Sequence[Send]]) -> None:
+        self.each_s, self.hears = each_s, hears
+
+    def step(self, given: Given, now_us: int) -> list[Effect]:
+        if isinstance(given, Started | Fired):
+            return [SetTimer(1_000_000, Again()), *self.each_s()]
+        return [*self.hears(given.peer, given.message)] if isinstance(given, Received) else []
+
+
+def with_liars(town: OverlayPeers, liar: Liar, *who: Peer) -> OverlayPeers:
+    make = town.world.make
+    town.world.make = lambda me: liar if me in LIARS else make(me)
+    for each in who:
+        town.world.start(each, ())
+    return town
+
+
+def found_by(town: OverlayPeers) -> list[set[Peer]]:
+    return [named(looked_up(town, peer, SEVEN)) for peer in (0, 8, 16, 25)]
+
+
+def test_one_that_says_it_went_on_everywhere_costs_questions_and_nobody() -> None:
+    town, paths = settled(1, HONEST), dict.fromkeys(HONEST, "")
+
+    def hears(peer: Peer, said: object) -> Sequence[Send]:
+        match said:
+            case Meet():
+                paths[peer] = said.path
+            case AskPlaces():
+                return [Send((peer,), Answer(tuple(Reply(q.number, "", (), True, 0, 1) for q in said.questions)))]
+            case ListHeld():
+                return [Send((peer,), WantListed((), tuple(number for number, _ in said.marks)))]
+        return ()
+
+    def each_s() -> Sequence[Send]:
+        return [Send((peer,), Meet(path + "0", 30, 4, 1, 0, 0, (), True)) for peer, path in paths.items()]
+
+    with_liars(town, Liar(each_s, hears), 999).run(30)
+    assert found_by(town) == [{3, 11, 19, 27, 35}] * 4
+
+
+def test_two_that_take_what_they_were_not_given_do_not_hide_a_member() -> None:
+    taken = Took((id_of(SEVEN, 3),))
+    liar = Liar(
+        lambda: [Send((3,), taken)], lambda peer, said: [Send((peer,), taken)] if isinstance(said, Give) else []
+    )
+    town = with_liars(settled(1, HONEST), liar, *LIARS)
+    town.run(2 * LEASE_S)
+    assert all(3 in found for found in found_by(town))
+
+
+def test_who_has_left_is_not_registered_again_by_what_it_said_before() -> None:
+    town = settled(1, HONEST)
+    held = (each.said for grid in town.grids() for each in grid.store.held.values())
+    before = next(said for said in held if (said.name, said.member) == (SEVEN, 3))
+    town.world.leave(3)
+    with_liars(town, Liar(lambda: [Send(tuple(HONEST), Give((before,), (0,)))], lambda peer, said: []), 999)
+    town.run(3 * LEASE_S)
+    assert not any(3 in found for found in found_by(town))
+
+
+def test_what_a_peer_said_while_its_clock_was_ahead_does_not_outrank_what_it_says_later() -> None:
+    town = settled(1, HONEST)
+    town.grid(3).registering.stamp = 10**15  # its clock is years ahead
+    town.run(LEASE_S)
+    town.world.leave(3)
+    town.run(5)
+    town.start(3)  # with the right one
+    town.run(30)
+    assert all(3 in found for found in found_by(town))
+
+
+def test_what_belongs_elsewhere_is_not_let_go_for_one_it_was_not_listed_for() -> None:
+    victim = placed()
+    victim.hear(30, Give((HIS,), (0,)))
+    victim.hear(66, WantListed((), (NUMBER,)))
+    assert NUMBER in victim.grid.store.held
+
+
+@pytest.mark.parametrize("count", [1, 2**31 - 1])
+def test_one_that_names_itself_alone_is_not_all_that_is_found(count: int) -> None:
+    victim, found = placed(), list[Lookup]()
+    place = members_of(".x", lambda topic: topic)
+    victim.grid.members([".x"], 8, lambda topic, lookup: found.append(lookup))
+
+    effects = victim.node.out.take()
+    for count_said in (count, 1):
+        ((peers, ask),) = sent(effects, AskPlaces)
+        assert isinstance(ask, AskPlaces)
+        own = Registration(".x", place_of(peers[0], place), peers[0], 5)
+        elsewhere = Registration(".y", own.place, 66, 5)
+        reply = Reply(ask.questions[0].number, "1", (), True, 1, 1, count_said, (own, elsewhere))
+        effects = victim.hear(peers[0], Answer((reply,)))
+    (lookup,) = found
+    assert (named(lookup), lookup.total) == ({21, 22}, 2)
+
+
+def test_one_that_says_how_much_lies_beyond_a_level_is_outvoted() -> None:
+    trie = Trie(1, 4)
+    trie.move("0")
+    for peer, below in ((2, 30), (3, 31), (4, 2**31 - 1)):
+        trie.heard(peer, "1", below, peer, 0)
+    assert trie.count(0) == 31
