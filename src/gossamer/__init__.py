@@ -9,7 +9,8 @@ from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter, parse
-    from gossamer.core.typed import Filterable, Typed, topic_of
+    from gossamer.core.typed import Typed, topic_of
+    from gossamer.core.typed_fields import Filterable
     from gossamer.live.clients.client import Client
     from gossamer.live.config.config import Config
     from gossamer.live.node import Node
@@ -47,7 +48,7 @@ LATER = {
     "Config": "gossamer.live.config.config",
     "Delivery": "gossamer.live.reading.deliveries",
     "Filter": "gossamer.core.filters",
-    "Filterable": "gossamer.core.typed",
+    "Filterable": "gossamer.core.typed_fields",
     "Gap": "gossamer.live.reading.deliveries",
     "Node": "gossamer.live.node",
     "Typed": "gossamer.core.typed",

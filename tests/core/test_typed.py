@@ -1,8 +1,11 @@
 """Topics as types: what a class says of its topic, what it may not say, and what its bytes hold."""
 
+import datetime
+import decimal
+import enum
 import sys
 from types import ModuleType
-from typing import Annotated, Any, Generic, TypeVar
+from typing import Annotated, Any, Generic, Literal, NewType, TypeVar
 
 import msgspec
 import pytest
@@ -11,18 +14,28 @@ from gossamer.core.errors import Misuse
 from gossamer.core.filters import parse
 from gossamer.core.typed import (
     PARENTS_MAX,
-    Filterable,
     Typed,
     check_parents,
     kinds_below,
     parents_above,
     parents_below,
     topic_of,
+    types_below,
     with_types,
 )
+from gossamer.core.typed_fields import Filterable
 from gossamer.core.typed_payloads import check_filter, read, written
 
 V = TypeVar("V")
+Shirt = NewType("Shirt", int)
+
+
+class Mood(enum.Enum):
+    GOOD = "good"
+
+
+class Side(enum.StrEnum):
+    LEFT = "left"
 
 
 class Games(Typed, topic=".games"):
@@ -122,6 +135,10 @@ def test_who_has_a_type_among_its_parents_is_read_as_the_nearest_that_is_one() -
         ("class A(Typed, forbid_unknown_fields=True): ...", "A is Typed, and cannot have forbid_unknown_fields: "),
         ("class A(Typed, parents=(Ball,)): ...", "A lacks the field team of Ball, whose readers get it too"),
         ("class A(Ball, rename='upper'):\n  team: str", "A lacks the field team of Ball, whose readers get it too"),
+        ("class A(Ball, rename='upper'):\n  minute: int = 0", "A calls the field minute MINUTE in its payload, and B"),
+        ("class B(Typed):\n  b: int\nclass A(Ball, B): ...", "A cannot be a type: two of its bases have fields: keep"),
+        ("class A(Typed, frosen=True): ...", "A cannot be a type: 'frosen' is an invalid keyword argument"),
+        ("class A(Typed):\n  a: int = 0\n  b: int", "A cannot be a type: Required field 'b' cannot follow optional"),
     ],
 )  # fmt: skip
 def test_a_class_that_cannot_be_a_topic_is_refused_as_it_is_defined(source: str, says: str) -> None:
@@ -147,6 +164,17 @@ def test_a_class_that_is_defined_again_takes_the_place_of_the_former() -> None:
     assert kinds_below(old["Sport"]) == {".sport": old["Sport"]}  # what the new ones make is no object of the old
     assert read(new["Tennis"], written(old["Tennis"](3)).payload) == new["Tennis"](3)
     assert read(old["Tennis"], written(new["Tennis"](4)).payload) == old["Tennis"](4)
+
+
+def test_a_class_that_is_defined_again_does_not_come_to_lie_below_itself() -> None:
+    program("class A(Typed): ...\nclass B(Typed, parents=(A,)): ...\nclass C(Typed): ...")
+    known = sys.modules["elsewhere"].__dict__
+    says = "elsewhere.A would lie below itself: have no base and no parent that lies below .a"
+    assert says == refusal("class A(Typed, parents=(B,)): ...", B=known["B"])
+    assert says == refusal("class A(A, topic='.a'): ...", A=known["A"])
+    program("class A(Typed, parents=(C,)): ...", C=known["C"])  # B knows only the former A
+    assert "elsewhere.C would lie below itself" in refusal("class C(Typed, parents=(B,)): ...", B=known["B"])
+    program("class A(Typed): ...\nclass B(Typed, parents=(A,)): ...\nclass C(Typed, parents=(B,)): ...")
 
 
 def test_what_is_no_type_has_no_topic() -> None:
@@ -248,6 +276,56 @@ def test_attributes_are_those_of_fields_that_are_filterable() -> None:
         check_filter(parse("half > 1 and hidden == 1"), Mixed, [Games, Mixed])
 
 
+def test_a_filter_may_ask_for_what_a_type_has_that_is_below_by_its_parents() -> None:
+    class City(Typed):
+        pass
+
+    class Derby(Ball, parents=(City,)):
+        pass
+
+    assert types_below(City) == [City, Derby]
+    check_filter(parse("minute > 80"), City, types_below(City))
+
+
+@pytest.mark.parametrize(
+    "hint",
+    [
+        *(datetime.datetime, decimal.Decimal, Mood, bytes, list[int], dict[str, int], Games),
+        *(int | bytes, Literal["a"] | list[str], list[Annotated[int, Filterable]], NewType("Raw", bytes)),
+    ],
+    ids=str,
+)
+def test_what_no_filter_can_ask_for_is_not_filterable(hint: Any) -> None:
+    says = "the field x of A cannot be Filterable: filters know str, int, float and bool; make it one of these, or"
+    source = "class A(Typed):\n  x: Annotated[hint, Filterable]"
+    assert says in refusal(source, hint=hint)
+    later = program(source.replace("hint", "'Later'"), Later=None)  # it comes after the class
+    later["Later"] = hint
+    with pytest.raises(Misuse, match=says):
+        check_filter(parse("x == 1"), later["A"], [later["A"]])
+
+
+@pytest.mark.parametrize(
+    ("hint", "value"),
+    [
+        *((str, "a"), (int | None, 1), (float, 0.5), (bool, True), (Side, Side.LEFT), (Literal["a", 1], 1)),
+        *((Shirt, Shirt(3)), (Any, "a"), (V, 1), (Annotated[int, msgspec.Meta(ge=0)], 1)),
+    ],
+    ids=str,
+)
+def test_what_filters_know_in_whatever_way_it_is_said_is_filterable(hint: Any, value: Any) -> None:
+    kind = program("class A(Typed):\n  x: Annotated[hint, Filterable]", hint=hint)["A"]
+    assert written(kind(value)).attributes == {"x": value}
+
+
+def test_what_is_unset_is_no_attribute() -> None:
+    class Maybe(Typed):
+        shirt: Annotated[int | msgspec.UnsetType, Filterable] = msgspec.UNSET
+
+    assert written(Maybe()).attributes == {}
+    assert written(Maybe(3)).attributes == {"shirt": 3}
+
+
 @pytest.mark.parametrize(
     ("value", "says"),
     [
@@ -272,6 +350,44 @@ def test_what_readers_of_a_parent_could_not_read_is_not_published() -> None:
 
     with pytest.raises(Misuse, match=r"Expected `str`, got `int` - at `\$.name`"):
         written(Derby("Roma", 1, name=5))
+
+
+@pytest.mark.parametrize(
+    ("field", "said", "says"),
+    [
+        ("team: int", 5, r"Expected `str`, got `int` - at `\$.team`"),
+        ("team: str | UnsetType = UNSET", msgspec.UNSET, "missing required field `team`"),
+        ("team: str | None", None, r"Expected `str`, got `None` - at `\$.team`"),
+        ("def __post_init__(self): pass", "", "a team has a name"),
+    ],
+)
+def test_what_readers_of_a_base_could_not_read_is_not_published(field: str, said: Any, says: str) -> None:
+    class Club(Typed):
+        team: str
+
+        def __post_init__(self) -> None:
+            if self.team == "":
+                raise ValueError("a team has a name")
+
+    own = {"Club": Club, "UNSET": msgspec.UNSET, "UnsetType": msgspec.UnsetType}
+    kinds = program(f"class Middle(Club):\n  {field}\nclass A(Middle): ...", **own)
+    for kind in (kinds["Middle"], kinds["A"]):
+        with pytest.raises(Misuse, match=says):
+            written(kind(said))
+
+
+def test_a_field_may_be_declared_again_and_hold_what_readers_of_the_base_can_read() -> None:
+    class Loose(Typed):
+        team: str | None
+        minute: int = 0
+
+    class Tight(Loose):
+        team: str
+        minute: Annotated[int, Filterable] = 1
+
+    told = written(Tight("Roma"))
+    assert told.attributes == {"minute": 1}
+    assert read(Loose, told.payload) == Loose("Roma", 1)
 
 
 def test_annotations_that_say_nothing_are_told() -> None:

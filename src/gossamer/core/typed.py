@@ -10,10 +10,11 @@ class Derby(Soccer, parents=(City,)): ...      # .sport.soccer.derby, which also
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
-from msgspec import NODEFAULT, Struct, StructMeta, field
+from msgspec import Struct, StructMeta, field
 
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import ROOT, Topic, named_super, no_wildcard, topic
+from gossamer.core.typed_fields import check_fields, check_filterable
 
 PARENTS_MAX = 16
 "Super-topics a type may have beside the one its name tells."
@@ -26,9 +27,8 @@ UNFIT = {
 }
 "What a struct may be, and a type may not, and why."
 
-
-class Filterable:
-    """Marks a field that filters may ask for: `minute: Annotated[int, Filterable]`."""
+LAYOUT = "lay-out conflict"
+TWO_BASES = "two of its bases have fields: keep one of them, and name the other among its parents"
 
 
 class Declared:
@@ -66,7 +66,10 @@ class TypedMeta(StructMeta):
         parents: "Iterable[TypedMeta]" = (),
         **options: Any,
     ) -> "TypedMeta":
-        made: TypedMeta = super().__new__(mcls, name, bases, namespace, **options)
+        try:
+            made: TypedMeta = super().__new__(mcls, name, bases, namespace, **options)
+        except (TypeError, ValueError) as wrong:
+            raise Misuse(f"{name} cannot be a type: {TWO_BASES if LAYOUT in str(wrong) else wrong}") from wrong
         declare(made, topic, parents)
         return made
 
@@ -85,7 +88,8 @@ def declare(made: TypedMeta, said: str | None, parents: Iterable[TypedMeta]) -> 
     declared = Declared(made, _topic(made, said, bases), (*bases, *parents))
     _check_options(made)
     for each in (*bases, *parents):
-        _check_fields(made, each)
+        check_fields(made, each)
+    check_filterable(made)
     _check_place(declared)
     if len(declared.further) > PARENTS_MAX:
         raise Misuse(f"{declared.name} has {len(declared.further)} further parents: name the nearest {PARENTS_MAX}")
@@ -118,22 +122,6 @@ def _check_options(made: TypedMeta) -> None:
             raise Misuse(f"{made.__name__} is Typed, and cannot have {option}: {why}; leave it out")
 
 
-def _check_fields(made: TypedMeta, above: TypedMeta) -> None:
-    """Whoever reads the type above must find its fields."""
-    for lacking in [each for each in required(above) if each not in made.__struct_encode_fields__]:
-        raise Misuse(
-            f"{made.__name__} lacks the field {lacking} of {above.__name__}, whose readers get it too: "
-            f"give it that field, or give the one of {above.__name__} a default"
-        )
-
-
-def required(of: TypedMeta) -> list[str]:
-    """Fields without a default, by their names in the payload."""
-    names, defaults = of.__struct_encode_fields__, of.__struct_defaults__
-    padded = (*(NODEFAULT for _ in names[len(defaults) :]), *defaults)
-    return [name for name, default in zip(names, padded, strict=True) if default is NODEFAULT]
-
-
 def _check_place(declared: Declared) -> None:
     """One topic, one type; and what the names tell of topics, the classes tell too."""
     at, name = declared.topic, declared.name
@@ -149,6 +137,21 @@ def _check_place(declared: Declared) -> None:
             raise _apart(declared, _types[each].__declared__)
     if former is None and at in _inner:
         raise _apart(_inner[at].__declared__, declared)
+    if former is not None:
+        _check_circle(declared)
+
+
+def _check_circle(declared: Declared) -> None:
+    """A class that is defined again may be above what it now wants to be below of; no other can."""
+    seen: set[Topic] = set()
+    ahead = [*declared.further]
+    while ahead:
+        each = ahead.pop()
+        if each == declared.topic:
+            raise Misuse(f"{declared.name} would lie below itself: have no base and no parent that lies below {each}")
+        if each not in seen:
+            seen.add(each)
+            ahead += (*named_above(each), *(_types[each].__declared__.further if each in _types else ()))
 
 
 def _apart(narrow: Declared, wide: Declared) -> Misuse:
@@ -178,14 +181,18 @@ def topic_of(kind: type[Typed]) -> Topic:
     return kind.__declared__.topic
 
 
+def types_below(kind: type[Typed]) -> list[TypedMeta]:
+    """All types whose events readers of this one get, itself among them."""
+    return [kind, *(each for each in _types.values() if each is not kind and kind in each.__declared__.above)]
+
+
 def kinds_below(kind: type[T]) -> dict[Topic, type[T]]:
     """What events of this type and of those below are read as: each as itself, or, where it has the type only among its
     `parents`, as the nearest that is one."""
     found: dict[Topic, type[T]] = {topic_of(kind): kind}
-    for each in _types.values():
-        if kind in each.__declared__.above:
-            fit = [above for above in each.__declared__.above if issubclass(above, kind)]
-            found[each.__declared__.topic] = max(fit, key=lambda one: len(one.__mro__))
+    for each in types_below(kind):
+        fit = [above for above in each.__declared__.above if issubclass(above, kind)]
+        found[each.__declared__.topic] = max(fit, key=lambda one: len(one.__mro__))
     return found
 
 
@@ -202,7 +209,7 @@ def parents_above(kind: type[Typed]) -> Parents:
 
 def parents_below(kind: type[Typed]) -> Parents:
     """Further super-topics of the types below one: whose events must climb to it."""
-    return _further(each for each in _types.values() if each is not kind and kind in each.__declared__.above)
+    return _further(types_below(kind)[1:])
 
 
 def _further(kinds: Iterable[TypedMeta]) -> Parents:

@@ -4,15 +4,16 @@ Fields that a reader does not know are passed over, and those it knows and does 
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from msgspec import MsgspecError
+from msgspec import UNSET, MsgspecError
 from msgspec.msgpack import Decoder, Encoder
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
 from gossamer.core.topics import Topic
-from gossamer.core.typed import Filterable, T, Typed, topic_of
+from gossamer.core.typed import T, Typed, TypedMeta
+from gossamer.core.typed_fields import filterable_fields, reads_alike
 
 if TYPE_CHECKING:
     from gossamer.core.filters import Filter
@@ -23,35 +24,30 @@ _encoder = Encoder()
 class Layout(NamedTuple):
     """How objects of one type are written and read. Made when first needed: annotations may name what comes later."""
 
-    kind: type[Typed]
+    kind: TypedMeta
     decoder: Decoder[Any]
     filterable: dict[str, str]
     "Fields that become attributes, and the names of these: as in the payload."
     also_read_as: tuple[Decoder[Any], ...]
-    "Types above that it does not inherit from: their readers read the same bytes."
+    "Types above that may not read what it reads: their readers get the same bytes."
 
 
 _layouts: dict[Topic, Layout] = {}
 
 
-def layout_of(kind: type[Typed]) -> Layout:
-    known = _layouts.get(topic := topic_of(kind))
+def layout_of(kind: TypedMeta) -> Layout:
+    known = _layouts.get(topic := kind.__declared__.topic)
     if known is None or known.kind is not kind:  # it was defined again
         try:
-            hints = get_type_hints(kind, include_extras=True)
-            names = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
-            filterable = {field: name for field, name in names if is_filterable(hints[field])}
-            beside = [each for each in kind.__declared__.above if each not in kind.__mro__]
-            known = Layout(kind, Decoder(kind), filterable, tuple(map(Decoder, beside)))
+            otherwise = [each for each in kind.__declared__.above if not reads_alike(each, kind)]
+            known = Layout(kind, Decoder(kind), filterable_fields(kind), tuple(map(Decoder, otherwise)))
+        except Misuse:
+            raise
         except Exception as wrong:
             name = kind.__declared__.name
             raise Misuse(f"what the fields of {name} hold cannot be told from its annotations: {wrong}") from wrong
         _layouts[topic] = known
     return known
-
-
-def is_filterable(hint: object) -> bool:
-    return hint is Filterable or isinstance(hint, Filterable) or any(map(is_filterable, get_args(hint)))
 
 
 class Written(NamedTuple):
@@ -70,9 +66,9 @@ def written(value: Typed) -> Written:
             decoder.decode(payload)
     except Exception as wrong:
         raise Misuse(f"this {type(value).__name__} cannot be published: {reason(wrong)}") from wrong
+    said = {name: getattr(value, field) for field, name in layout.filterable.items()}
     # None is no attribute: it does not match, as one that is missing
-    told = {name: said for field, name in layout.filterable.items() if (said := getattr(value, field)) is not None}
-    return Written(payload, told)
+    return Written(payload, {name: held for name, held in said.items() if held is not None and held is not UNSET})
 
 
 def read(kind: type[T], payload: bytes) -> T | str:
@@ -94,7 +90,7 @@ def reason(wrong: Exception) -> str:
     return f"{type(wrong).__name__}: {wrong}"[:200]
 
 
-def check_filter(filter: "Filter", kind: type[Typed], below: Iterable[type[Typed]]) -> None:
+def check_filter(filter: "Filter", kind: TypedMeta, below: Iterable[TypedMeta]) -> None:
     """Misuse for a filter that asks for what no event of a type, or of those below, has: nothing would ever come."""
     known = dict.fromkeys(name for each in below for name in layout_of(each).filterable.values())
     for name in filter.names:
