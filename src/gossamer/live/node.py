@@ -170,6 +170,9 @@ class Node(PubSub[Inbox | DurableInbox]):
     def open(self, wish: Subscription) -> Inbox | DurableInbox:
         return self.subscribe_for(self.trust.name if self.state == "up" else "", wish)
 
+    def above(self, topic: topics.Topic) -> tuple[topics.Topic, ...]:
+        return self.station.hierarchy.ancestors(topic)
+
     def subscribe_for(self, owner: str, wish: Subscription) -> Inbox | DurableInbox:
         """The same for a client: a durable subscription belongs to whoever opened it, and is unknown to others."""
         self._check_up("subscribe")

@@ -1,13 +1,14 @@
 """Publishing and subscribing, as a node and a client offer them alike: by topic, or by type."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Iterable, Mapping
 from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
 from gossamer.core.ids import EventId
-from gossamer.core.typed import T, Typed, TypedMeta, parents_above, parents_below, topic_of
+from gossamer.core.topics import Topic
+from gossamer.core.typed import T, Typed, TypedMeta, named_above, parents_above, parents_below, topic_of
 from gossamer.core.typed_payloads import written
 from gossamer.live.clients.arguments import Publication, Subscription, publication, subscription
 from gossamer.live.reading.bookmarks import Bookmark
@@ -37,6 +38,10 @@ class PubSub(ABC, Generic[Inner]):
     @abstractmethod
     def open(self, wish: Subscription) -> Inner:
         """An inbox for what was looked at."""
+
+    def above(self, topic: Topic) -> Iterable[Topic]:
+        """The topics above one, as far as they are known here, nearest first. A client knows what names tell."""
+        return named_above(topic)
 
     @overload
     def publish(self, topic: Typed, *, key: str | None = None, climb: float | None = None) -> Awaitable[EventId]: ...
@@ -114,4 +119,4 @@ class PubSub(ABC, Generic[Inner]):
         if not isinstance(topic, TypedMeta):
             return self.open(subscription(topic, *choices))
         wish = subscription(topic_of(topic), *choices, parents_below(topic))
-        return TypedInbox(topic, wish.filter, self.open(wish))
+        return TypedInbox(topic, wish.filter, self.open(wish), self.above)

@@ -4,6 +4,7 @@ An object remembers its delivery beside its fields, so that any name is free for
 however they came.
 """
 
+from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, Protocol
 
@@ -11,7 +12,7 @@ from msgspec import Struct
 
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import Topic, remember
-from gossamer.core.typed import T, Typed, kinds_below, named_above
+from gossamer.core.typed import T, Typed, kinds_below, types_below
 from gossamer.core.typed_payloads import check_filter, layout_of, read
 from gossamer.live.reading.bookmarks import Bookmark
 from gossamer.live.reading.deliveries import Delivery, Gap
@@ -50,14 +51,16 @@ class AnyInbox(Protocol):
 class TypedInbox(Generic[T]):
     """`async with node.subscribe(Sport) as inbox: async for item in inbox: …` gives objects, `Gap` and `Unreadable`."""
 
-    def __init__(self, kind: type[T], filter: "Filter | None", inner: AnyInbox) -> None:
-        self.kind, self.inner = kind, inner
+    def __init__(
+        self, kind: type[T], filter: "Filter | None", inner: AnyInbox, above: Callable[[Topic], Iterable[Topic]]
+    ) -> None:
+        self.kind, self.inner, self._above = kind, inner, above
         self._kinds = kinds_below(kind)
         "What the program knew when it subscribed."
         self._read_as: dict[Topic, type[T]] = {}
         layout_of(kind)  # says what is wrong with it now, rather than of every event
         if filter is not None:
-            check_filter(filter, kind, self._kinds.values())
+            check_filter(filter, kind, types_below(kind))
 
     async def __aenter__(self) -> "TypedInbox[T]":
         await self.inner.__aenter__()
@@ -87,7 +90,7 @@ class TypedInbox(Generic[T]):
         """The type of a topic, or the nearest above that this program knows."""
         known = self._read_as.get(topic)
         if known is None:
-            near = (self._kinds[each] for each in (topic, *named_above(topic)) if each in self._kinds)
+            near = (self._kinds[each] for each in (topic, *self._above(topic)) if each in self._kinds)
             known = remember(self._read_as, topic, next(near, self.kind))
         return known
 
