@@ -21,7 +21,6 @@ from live.hostile.arena import TOPIC, Arena
 from live.hostile.attacker import Attacker
 
 FRIEND, OUTSIDER, MALLORY, THIRD = map(peer_of, ("friend", "outsider", "mallory", "third"))
-NOW = time.time_ns() // 1000
 
 
 class GridArena(Arena):
@@ -42,7 +41,9 @@ def registered(node: Node, member: Peer) -> bool:
 
 
 def registration(keys: Keyring, member: Peer, topic: str = TOPIC, seal: bytes = b"") -> Registration:
-    return Registration(keys.spell(topic), place_of(member, members_of(topic, keys.spell)), member, NOW, seal=seal)
+    return Registration(
+        keys.spell(topic), place_of(member, members_of(topic, keys.spell)), member, time.time_ns() // 1000, seal=seal
+    )
 
 
 def sealed(keys: Keyring, *said: Registration) -> Give:
