@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.core.draws import SIZE, distinct, draw, fold
-from gossamer.parts.size import KEPT, Census
+from gossamer.parts.size import KEPT, Census, is_other_size
 
 ROUNDS = 16
 "What an epoch has room for with the parameters SCAMP ships."
@@ -136,3 +136,11 @@ def test_hearing_in_any_order_and_any_number_of_times_gives_the_same_count(pairs
                 exchange(members[i], members[j])
     assert {member.packed() for member in members} == {members[0].packed()}
     assert members[0].estimate() == 8
+
+
+def test_a_community_is_another_once_an_eighth_came_or_went() -> None:
+    assert is_other_size(1, 0)
+    assert not is_other_size(80, 80)
+    assert not is_other_size(90, 80)
+    assert is_other_size(91, 80)
+    assert is_other_size(69, 80)

@@ -19,6 +19,11 @@ SPAN = 1 << 32
 EPOCH_MAX = 1 << 62
 
 
+def is_other_size(size: int, before: int) -> bool:
+    """Whether a community is not what it was: estimates of large ones always differ a little."""
+    return 8 * abs(size - before) > before
+
+
 class Census:
     """One member's part in the count. `mark` draws its mark of an epoch, a number below 2**32."""
 

@@ -69,11 +69,16 @@ def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda
     say("clocks")
     rows = read_rows(in_one_task(spark) if small else spark, found, out / "rows")
     rows, said = set_clocks(rows, [each.head for each in converted if each.head])
-    with Desk(out / ".halfway", small) as desk:
-        write_tables(desk, make_frames(desk, rows, say), out, say)
+    audit_rows(rows, out, small, say)
     verdict = conclude(out, said, converted, foreign)
     (out / "verdict.json").write_bytes(msgspec.json.format(msgspec.json.encode(verdict), indent=1) + b"\n")
     return verdict
+
+
+def audit_rows(rows: DataFrame, out: Path, small: bool, say: Say = lambda step: None) -> None:
+    """The tables of an audit, from rows of traces by one clock; `small`: by one task."""
+    with Desk(out / ".halfway", small) as desk:
+        write_tables(desk, make_frames(desk, rows, say), out, say)
 
 
 def check_folders(traces: Path, out: Path) -> tuple[list[Source], list[Skipped]]:

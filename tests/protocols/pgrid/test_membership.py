@@ -6,12 +6,15 @@ from collections.abc import Callable
 import pytest
 
 from gossamer.core.ids import Peer
+from gossamer.core.machine import Started, Subscribe
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.rules import tells
+from gossamer.protocols.pgrid.asking import Lookup
 from gossamer.protocols.pgrid.members import DrawnMembers
+from gossamer.protocols.pgrid.messages import Registration
 from gossamer.sim.camcast_checks import astray
 from gossamer.sim.town import Town
 from gossamer.sim.world import Watcher
@@ -197,3 +200,17 @@ def cost_of_joining(membership: MembershipName) -> int:
 @both
 def test_three_empty_topics_cost_one_search(membership: MembershipName) -> None:
     assert cost_of_joining(membership) < cost_of_joining("unstructured")
+
+
+def test_a_large_community_whose_count_differs_a_little_each_time_is_at_rest() -> None:
+    node = camcast_node(1, 1, membership="structured")
+    node.step(Started((2,), ()), 0)
+    node.step(Subscribe(".d"), 0)
+    members = node.members
+    assert isinstance(members, DrawnMembers)
+    for total, changed in ((800, True), (795, False), (803, False), (600, True)):
+        members.tables[".d"].changed = False
+        lookup = Lookup(".d", lambda found: None)
+        lookup.total, lookup.found = total, [Registration(".d", "0", peer, 1) for peer in range(2, 12)]
+        members.on_drawn(".d", lookup)
+        assert members.tables[".d"].changed == changed, total

@@ -13,6 +13,7 @@ from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.roles import Contacts, Members
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
+from gossamer.parts.size import is_other_size
 from gossamer.protocols.camcast import rules
 from gossamer.protocols.camcast.finding import Finding
 from gossamer.protocols.camcast.frontier import Frontier
@@ -35,7 +36,7 @@ class Redrawing(Struct):
 
     def is_other(self, size: int) -> bool:
         """Whether the community is not what it was; what it is now counts from here on."""
-        before, other = self.size, self.size is None or rules.is_other_size(size, self.size)
+        before, other = self.size, self.size is None or is_other_size(size, self.size)
         self.size = size if other else before
         return other and before is not None
 

@@ -47,8 +47,3 @@ def rarely(size: int, electors: float) -> int:
     """After how many times of looking after them links drawn evenly are drawn anew, while nothing changes: in a large
     community more rarely, so that those above notice no more of it than of probes."""
     return max(RARELY, round(size / electors)) if electors else RARELY * max(1, size)
-
-
-def is_other_size(size: int, before: int) -> bool:
-    """Whether a community is not what it was: estimates of large ones always differ a little."""
-    return 8 * abs(size - before) > before

@@ -15,6 +15,7 @@ from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
+from gossamer.parts.size import is_other_size
 from gossamer.protocols.pgrid.asking import Lookup
 from gossamer.protocols.pgrid.layer import PGrid
 from gossamer.protocols.pgrid.messages import MEMBERS_MAX, Gone, Hello
@@ -146,7 +147,7 @@ class DrawnMembers(Layer):
         size = max(1, lookup.total + (self.node.me not in drawn and lookup.total <= len(drawn)))
         most = min(MEMBERS_MAX, self.entries(topic, size))
         others = [peer for peer in dict.fromkeys(drawn) if peer != self.node.me]
-        table.changed = table.changed or size != table.size
+        table.changed = table.changed or is_other_size(size, table.size)
         first, table.size = not table.peers, size
         if len(others) < min(most, size - 1) and len(drawn) < lookup.total and not table.ready:
             self.grid.members([topic], 1 + most, self.on_drawn)  # larger than thought
