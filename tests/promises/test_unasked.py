@@ -62,7 +62,10 @@ def test_who_comes_back_after_a_crash_is_sent_nothing_before_it_asks_again(tmp_p
                 async with back.subscribe(".a") as again:
                     assert await back.joined(".a")
                     await publish(nodes["anna"], ".a", [30])
-                    assert numbers(await read(again, 1)) == [30]
+                    came = [0]
+                    while came[-1] != 30:  # what is offered until enough have it may come too, now that it is asked for
+                        came += numbers(await read(again, 1))
+                    assert len({*came}) == len(came)
 
     asyncio.run(scenario())
 
