@@ -15,7 +15,7 @@ from gossamer.core.draws import distinct, draw, fold
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
 from gossamer.protocols.pgrid import theory
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.sim.overlay_peers import OverlayPeers
 
 SEVEN, HUNDRED, LARGE = ".c.seven", ".c.hundred", ".c.large"

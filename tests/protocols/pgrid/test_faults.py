@@ -1,11 +1,12 @@
 """Peers that die, fall silent or lie, networks that part, crowds that come and go: searches find who is there."""
 
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given, Received, Send
 from gossamer.core.stack import Stack
-from gossamer.protocols.pgrid.messages import Answer, AskPlaces, Branch, LeafSeat, Reply
+from gossamer.protocols.pgrid.messages import Answer, AskPlaces, Branch, LeafSeat, PlaceQuestion, Reply
 from gossamer.protocols.pgrid.params import Params
 from gossamer.sim.overlay_peers import OverlayPeers
 from protocols.pgrid.small_worlds import (
@@ -110,12 +111,13 @@ class Forger(Stack):
         rest = [each for each in effects if type(each) is not Send or type(each.message) is not Answer]
         if self.lie is None:
             return rest
-        replies = [forged(self.lie, question.number) for question in given.message.questions]
+        replies = [forged(self.lie, question) for question in given.message.questions]
         return [*rest, Send((given.peer,), Answer(tuple(replies)))]
 
 
-def forged(lie: Reply, number: int) -> Reply:
-    return Reply(number, *[getattr(lie, field) for field in Reply.__struct_fields__[1:]])
+def forged(lie: Reply, asked: PlaceQuestion) -> Reply:
+    branches = tuple(Branch(asked.place + each.place, each.count, each.seats) for each in lie.branches)
+    return replace(lie, number=asked.number, branches=branches)
 
 
 LIES: dict[str, Reply | None] = {
@@ -126,6 +128,12 @@ LIES: dict[str, Reply | None] = {
     "sends us to itself": Reply(0, "1", (LeafSeat(7, "1"),) * 16),
     "says it is all elsewhere": Reply(
         0, "1", (), holds=True, branches=(Branch("", 2**31 - 1, (LeafSeat(7, ""),)),) * 64
+    ),
+    "says it is all in a part that it holds": Reply(
+        0, "1", (), holds=True, branches=(Branch("11", 2**31 - 1, (LeafSeat(7, ""),)),)
+    ),
+    "says it is all in parts that nobody holds": Reply(
+        0, "1", (), holds=True, branches=tuple(Branch("1" * level, 9, (LeafSeat(10**9, ""),)) for level in range(1, 9))
     ),
 }
 

@@ -7,13 +7,16 @@ from msgspec import Struct
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Fired, Given, Received, Send, SetTimer, Started
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.messages import (
     Answer,
     AskPlaces,
+    Branch,
     Give,
+    LeafSeat,
     ListHeld,
     Meet,
+    PlaceQuestion,
     Registration,
     Reply,
     Took,
@@ -25,7 +28,7 @@ from gossamer.protocols.pgrid.store import id_of
 from gossamer.protocols.pgrid.trie import Trie
 from gossamer.sim.overlay_peers import OverlayPeers
 from protocols.pgrid.small_worlds import SEVEN, looked_up, named, settled
-from protocols.pgrid.test_hostile import HIS, NUMBER, placed, sent
+from protocols.pgrid.test_hostile import HIS, NUMBER, Member, placed, sent
 
 LIARS = (998, 999)
 HONEST = range(40)
@@ -134,6 +137,58 @@ def test_one_that_names_itself_alone_is_not_all_that_is_found(count: int) -> Non
         effects = victim.hear(peers[0], Answer((reply,)))
     (lookup,) = found
     assert (named(lookup), lookup.total) == ({21, 22}, 2)
+
+
+def answered_by(victim: Member, answer: Callable[[Peer, PlaceQuestion], Reply]) -> Lookup:
+    """What the victim finds of .x, if peers answer like that."""
+    found = list[Lookup]()
+    victim.grid.members([".x"], 8, lambda topic, lookup: found.append(lookup))
+    effects = victim.node.out.take()
+    for _ in range(20):
+        for peers, ask in sent(effects, AskPlaces):
+            assert isinstance(ask, AskPlaces)
+            effects = victim.hear(peers[0], Answer(tuple(answer(peers[0], each) for each in ask.questions)))
+    (lookup,) = found
+    return lookup
+
+
+AT = members_of(".x", lambda topic: topic)
+
+
+def of_x(*members: Peer) -> tuple[Registration, ...]:
+    return tuple(Registration(".x", place_of(each, AT), each, 5) for each in members)
+
+
+@pytest.mark.parametrize("who", [(), (66,)], ids=["nobody", "itself"])
+@pytest.mark.parametrize("says", [1, 2**31 - 1])
+def test_one_that_says_all_lies_in_a_part_that_it_holds_itself_is_not_all_that_is_found(
+    who: tuple[Peer, ...], says: int
+) -> None:
+    liars = list[Peer]()
+
+    def answer(peer: Peer, asked: PlaceQuestion) -> Reply:
+        if peer not in liars and liars:
+            return Reply(asked.number, "1", (), True, 1, 1, 3, of_x(3, 4, 5))
+        liars.append(peer)
+        if asked.place == AT:
+            part = (Branch(AT + "1", says, (LeafSeat(peer, AT + "1"),)),)
+            return Reply(asked.number, AT, (), True, 1, 1, branches=part)
+        return Reply(asked.number, AT + "1", (), True, 1, 1, says, of_x(*who))
+
+    lookup = answered_by(placed(), answer)
+    assert (named(lookup), lookup.total) == ({3, 4, 5, *who}, 3 + len(who))
+
+
+def test_who_is_registered_where_it_does_not_belong_is_not_drawn_more_often_than_others() -> None:
+    """It might be in every leaf of a large community."""
+    (own,) = of_x(66)
+    astray = Registration(".x", AT + "01" * 16, 66, 6)
+
+    def answer(peer: Peer, asked: PlaceQuestion) -> Reply:
+        return Reply(asked.number, "1", (), True, 1, 1, 2, (*of_x(3), astray))
+
+    assert named(answered_by(placed(), answer)) == {3}
+    assert own.place != astray.place
 
 
 def test_one_that_says_how_much_lies_beyond_a_level_is_outvoted() -> None:

@@ -12,7 +12,7 @@ from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.rules import tells
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.members import DrawnMembers
 from gossamer.protocols.pgrid.messages import Registration
 from gossamer.sim.camcast_checks import astray
@@ -210,7 +210,7 @@ def test_a_large_community_whose_count_differs_a_little_each_time_is_at_rest() -
     assert isinstance(members, DrawnMembers)
     for total, changed in ((800, True), (795, False), (803, False), (600, True)):
         members.tables[".d"].changed = False
-        lookup = Lookup(".d", lambda found: None)
+        lookup = Lookup(("", ".d", 20), lambda found: None)
         lookup.total, lookup.found = total, [Registration(".d", "0", peer, 1) for peer in range(2, 12)]
         members.on_drawn(".d", lookup)
         assert members.tables[".d"].changed == changed, total
