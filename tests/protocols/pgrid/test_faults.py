@@ -1,5 +1,7 @@
 """Peers that die, fall silent or lie, networks that part, crowds that come and go: searches find who is there."""
 
+from functools import partial
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,6 +11,7 @@ from gossamer.core.stack import Stack
 from gossamer.protocols.pgrid.messages import Answer, AskPlaces, Branch, LeafSeat, PlaceQuestion, Reply
 from gossamer.protocols.pgrid.params import Params
 from gossamer.sim.overlay_peers import OverlayPeers
+from gossamer.sim.world import Watcher
 from protocols.pgrid.small_worlds import (
     SEVEN,
     looked_up,
@@ -93,6 +96,39 @@ def test_lost_messages_cost_time_and_nobody() -> None:
     check_searches_find_somebody(town)
     held = {(said.name, said.member) for grid in town.grids() for said in grid.store.members("")}
     assert held == {(topic, peer) for peer in town.world.up for topic in town.topics[peer]}
+
+
+class KilledAfter(Watcher):
+    """Kills each of some peers after so many steps. It comes back under its name, with another topic."""
+
+    def __init__(self, town: OverlayPeers, steps: dict[Peer, int]) -> None:
+        self.town, self.steps = town, steps
+
+    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        if peer in self.steps:
+            self.steps[peer] -= 1
+            if not self.steps[peer]:
+                del self.steps[peer]
+                self.town.world.at(now_us, partial(self.kill, peer))
+
+    def kill(self, peer: Peer) -> None:
+        self.town.world.crash(peer)
+        self.town.world.at(self.town.world.now_us + 300_000, partial(self.town.start, peer, ".other"))
+
+
+@pytest.mark.slow
+def test_who_is_killed_between_any_two_steps_and_comes_back_is_what_it_is_now() -> None:
+    town, who = settled(1, range(40)), range(100, 140)
+    town.world.watch(KilledAfter(town, steps := {peer: 2 * (peer - 99) for peer in who}))
+    for peer in who:
+        town.start(peer, ".brief")
+        town.run(0.05)
+    town.run(60)
+    assert steps == {}
+    assert named(looked_up(town, 0, ".other")) == {*who}
+    town.run(LEASE_S)
+    assert named(looked_up(town, 7, ".brief")) == set()
+    assert not_one_trie(town) == []
 
 
 # -- on the way -------------------------------------------------------------------------------------------------------
