@@ -35,7 +35,7 @@ CLOCKS_APART_US = 300 * SECOND_US
 "So far clocks may differ."
 GIVEN_PER_S, GIVEN_BURST = 500, 20_000
 "Registrations of one peer that are looked at, and those it is given because it asks."
-COMPARED_PER_S, COMPARED_BURST = 20, 200
+COMPARED_PER_S, COMPARED_BURST = 10, 200
 "Sums and lists of one peer that are compared with what is here."
 
 
