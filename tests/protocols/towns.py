@@ -9,7 +9,7 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.links import Links
-from gossamer.protocols.camcast.node import camcast_node
+from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.recovery.params import Params as Recovery
 from gossamer.protocols.scamp.layer import Scamp
@@ -32,11 +32,12 @@ def camcast(
     search: SearchParams | None = None,
     spell: Callable[[Topic], str] | None = None,
     recovery: Callable[[Topic], Recovery] | Recovery | None = None,
+    membership: MembershipName = "unstructured",
     **options: object,
 ) -> Town:
     """A town of CAMCAST nodes; `options` are the town's."""
     return Town(
-        lambda me: camcast_node(me, seed, hierarchy, params, scamp, search, spell, recovery),
+        lambda me: camcast_node(me, seed, hierarchy, params, scamp, search, spell, recovery, membership=membership),
         CATALOGUE["camcast"].spoken,
         seed,
         **options,  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from gossamer.core.messages import Carrier
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.parts.seen import Seen
-from gossamer.protocols.pgrid.asking import Lookup
 from gossamer.protocols.pgrid.layer import PGrid
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.messages import Meet
 from gossamer.protocols.pgrid.params import Params
 from gossamer.sim.network import Latency, Network

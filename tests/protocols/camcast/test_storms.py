@@ -8,6 +8,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import PeerDown, Received
 from gossamer.core.topics import ROOT, Hierarchy, Topic
 from gossamer.protocols.camcast.messages import ContactList
+from gossamer.protocols.camcast.node import MembershipName
 from gossamer.sim.camcast_checks import astray
 from protocols.camcast.test_frontier_worlds import SURE, is_at_rest
 from protocols.dice import Dice, some
@@ -22,9 +23,10 @@ class Storm:
     without a live link upwards looks for one is checked after every step. In every other storm there are lies about who
     is where; in the others there are events, which would go wherever a lie leads."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed: int, membership: MembershipName = "unstructured") -> None:
         self.dice, self.lies = Dice(seed, CHURN), seed % 2 == 0
-        self.town = camcast(seed, hierarchy=Hierarchy(BESIDES), params=SURE, loss=0.1 * self.dice.below(2))
+        loss = 0.1 * self.dice.below(2)
+        self.town = camcast(seed, hierarchy=Hierarchy(BESIDES), params=SURE, loss=loss, membership=membership)
         self.peers = range(5 + self.dice.below(5))
         for peer in self.peers:
             self.town.start(peer, STORM[self.dice.below(len(STORM))])
@@ -115,6 +117,14 @@ class Storm:
 @pytest.mark.parametrize("seed", some(1_000, 50))
 def test_no_search_stalls_whatever_happens(seed: int) -> None:
     storm = Storm(seed)
+    for _ in range(12):
+        storm.strike()
+
+
+@pytest.mark.parametrize("membership", ["semi-structured", "structured"])
+@pytest.mark.parametrize("seed", some(200, 10))
+def test_no_search_in_an_overlay_stalls_either(membership: MembershipName, seed: int) -> None:
+    storm = Storm(seed, membership)
     for _ in range(12):
         storm.strike()
 

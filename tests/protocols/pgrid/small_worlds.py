@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import Bits
 from gossamer.sim.overlay_peers import OverlayPeers

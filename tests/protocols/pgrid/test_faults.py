@@ -1,13 +1,17 @@
 """Peers that die, fall silent or lie, networks that part, crowds that come and go: searches find who is there."""
 
+from functools import partial
+
 import pytest
+from msgspec.structs import replace
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Given, Received, Send
 from gossamer.core.stack import Stack
-from gossamer.protocols.pgrid.messages import Answer, AskPlaces, Branch, LeafSeat, Reply
+from gossamer.protocols.pgrid.messages import Answer, AskPlaces, Branch, LeafSeat, PlaceQuestion, Reply
 from gossamer.protocols.pgrid.params import Params
 from gossamer.sim.overlay_peers import OverlayPeers
+from gossamer.sim.world import Watcher
 from protocols.pgrid.small_worlds import (
     SEVEN,
     looked_up,
@@ -94,6 +98,39 @@ def test_lost_messages_cost_time_and_nobody() -> None:
     assert held == {(topic, peer) for peer in town.world.up for topic in town.topics[peer]}
 
 
+class KilledAfter(Watcher):
+    """Kills each of some peers after so many steps. It comes back under its name, with another topic."""
+
+    def __init__(self, town: OverlayPeers, steps: dict[Peer, int]) -> None:
+        self.town, self.steps = town, steps
+
+    def stepped(self, peer: Peer, given: Given, effects: list[Effect], now_us: int) -> None:
+        if peer in self.steps:
+            self.steps[peer] -= 1
+            if not self.steps[peer]:
+                del self.steps[peer]
+                self.town.world.at(now_us, partial(self.kill, peer))
+
+    def kill(self, peer: Peer) -> None:
+        self.town.world.crash(peer)
+        self.town.world.at(self.town.world.now_us + 300_000, partial(self.town.start, peer, ".other"))
+
+
+@pytest.mark.slow
+def test_who_is_killed_between_any_two_steps_and_comes_back_is_what_it_is_now() -> None:
+    town, who = settled(1, range(40)), range(100, 140)
+    town.world.watch(KilledAfter(town, steps := {peer: 2 * (peer - 99) for peer in who}))
+    for peer in who:
+        town.start(peer, ".brief")
+        town.run(0.05)
+    town.run(60)
+    assert steps == {}
+    assert named(looked_up(town, 0, ".other")) == {*who}
+    town.run(LEASE_S)
+    assert named(looked_up(town, 7, ".brief")) == set()
+    assert not_one_trie(town) == []
+
+
 # -- on the way -------------------------------------------------------------------------------------------------------
 
 
@@ -110,12 +147,13 @@ class Forger(Stack):
         rest = [each for each in effects if type(each) is not Send or type(each.message) is not Answer]
         if self.lie is None:
             return rest
-        replies = [forged(self.lie, question.number) for question in given.message.questions]
+        replies = [forged(self.lie, question) for question in given.message.questions]
         return [*rest, Send((given.peer,), Answer(tuple(replies)))]
 
 
-def forged(lie: Reply, number: int) -> Reply:
-    return Reply(number, *[getattr(lie, field) for field in Reply.__struct_fields__[1:]])
+def forged(lie: Reply, asked: PlaceQuestion) -> Reply:
+    branches = tuple(Branch(asked.place + each.place, each.count, each.seats) for each in lie.branches)
+    return replace(lie, number=asked.number, branches=branches)
 
 
 LIES: dict[str, Reply | None] = {
@@ -126,6 +164,12 @@ LIES: dict[str, Reply | None] = {
     "sends us to itself": Reply(0, "1", (LeafSeat(7, "1"),) * 16),
     "says it is all elsewhere": Reply(
         0, "1", (), holds=True, branches=(Branch("", 2**31 - 1, (LeafSeat(7, ""),)),) * 64
+    ),
+    "says it is all in a part that it holds": Reply(
+        0, "1", (), holds=True, branches=(Branch("11", 2**31 - 1, (LeafSeat(7, ""),)),)
+    ),
+    "says it is all in parts that nobody holds": Reply(
+        0, "1", (), holds=True, branches=tuple(Branch("1" * level, 9, (LeafSeat(10**9, ""),)) for level in range(1, 9))
     ),
 }
 

@@ -22,7 +22,7 @@ from gossamer.core.machine import (
 from gossamer.protocols import CATALOGUE
 from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params as CamcastParams
-from gossamer.protocols.pgrid.answering import QUESTIONS_BURST
+from gossamer.protocols.pgrid.answering import AT_LARGE, QUESTIONS_BURST
 from gossamer.protocols.pgrid.layer import PGrid
 from gossamer.protocols.pgrid.messages import (
     AskPlaces,
@@ -106,10 +106,11 @@ def refused(effects: list[Effect]) -> bool:
     ("message", "burst"),
     [
         (AskPlaces((PlaceQuestion(1, "0", ".", 8),)), QUESTIONS_BURST),
+        (AskPlaces((PlaceQuestion(1, "", "", 8),)), QUESTIONS_BURST // AT_LARGE),
         (Meet("", 1, 1, 1, 0, 1, (), True), MEETINGS_BURST),
         (Give((Registration(".d", "1", 9, 1),) * 64, (0,) * 64), GIVEN_BURST // 64),
     ],
-    ids=["questions", "meetings", "registrations"],
+    ids=["questions", "questions at large", "meetings", "registrations"],
 )
 def test_who_floods_is_refused_and_others_are_not(message: object, burst: int) -> None:
     victim = Member("structured", ".d")

@@ -7,13 +7,19 @@ from msgspec import Struct
 
 from gossamer.core.ids import Peer
 from gossamer.core.machine import Effect, Fired, Given, Received, Send, SetTimer, Started
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid import store as stores
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.messages import (
+    MARKS_MAX,
     Answer,
     AskPlaces,
+    Branch,
+    CompareLeaf,
     Give,
+    LeafSeat,
     ListHeld,
     Meet,
+    PlaceQuestion,
     Registration,
     Reply,
     Took,
@@ -21,11 +27,11 @@ from gossamer.protocols.pgrid.messages import (
 )
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import members_of, place_of
-from gossamer.protocols.pgrid.store import id_of
+from gossamer.protocols.pgrid.store import id_of, part_of
 from gossamer.protocols.pgrid.trie import Trie
 from gossamer.sim.overlay_peers import OverlayPeers
 from protocols.pgrid.small_worlds import SEVEN, looked_up, named, settled
-from protocols.pgrid.test_hostile import HIS, NUMBER, placed, sent
+from protocols.pgrid.test_hostile import HIS, NUMBER, Member, placed, refused, sent
 
 LIARS = (998, 999)
 HONEST = range(40)
@@ -134,6 +140,104 @@ def test_one_that_names_itself_alone_is_not_all_that_is_found(count: int) -> Non
         effects = victim.hear(peers[0], Answer((reply,)))
     (lookup,) = found
     assert (named(lookup), lookup.total) == ({21, 22}, 2)
+
+
+def answered_by(victim: Member, answer: Callable[[Peer, PlaceQuestion], Reply]) -> Lookup:
+    """What the victim finds of .x, if peers answer like that."""
+    found = list[Lookup]()
+    victim.grid.members([".x"], 8, lambda topic, lookup: found.append(lookup))
+    effects = victim.node.out.take()
+    for _ in range(20):
+        for peers, ask in sent(effects, AskPlaces):
+            assert isinstance(ask, AskPlaces)
+            effects = victim.hear(peers[0], Answer(tuple(answer(peers[0], each) for each in ask.questions)))
+    (lookup,) = found
+    return lookup
+
+
+AT = members_of(".x", lambda topic: topic)
+
+
+def of_x(*members: Peer) -> tuple[Registration, ...]:
+    return tuple(Registration(".x", place_of(each, AT), each, 5) for each in members)
+
+
+@pytest.mark.parametrize("who", [(), (66,)], ids=["nobody", "itself"])
+@pytest.mark.parametrize("says", [1, 2**31 - 1])
+def test_one_that_says_all_lies_in_a_part_that_it_holds_itself_is_not_all_that_is_found(
+    who: tuple[Peer, ...], says: int
+) -> None:
+    liars = list[Peer]()
+
+    def answer(peer: Peer, asked: PlaceQuestion) -> Reply:
+        if peer not in liars and liars:
+            return Reply(asked.number, "1", (), True, 1, 1, 3, of_x(3, 4, 5))
+        liars.append(peer)
+        if asked.place == AT:
+            part = (Branch(AT + "1", says, (LeafSeat(peer, AT + "1"),)),)
+            return Reply(asked.number, AT, (), True, 1, 1, branches=part)
+        return Reply(asked.number, AT + "1", (), True, 1, 1, says, of_x(*who))
+
+    lookup = answered_by(placed(), answer)
+    assert (named(lookup), lookup.total) == ({3, 4, 5, *who}, 3 + len(who))
+
+
+def test_who_is_registered_where_it_does_not_belong_is_not_drawn_more_often_than_others() -> None:
+    """It might be in every leaf of a large community."""
+    (own,) = of_x(66)
+    astray = Registration(".x", AT + "01" * 16, 66, 6)
+
+    def answer(peer: Peer, asked: PlaceQuestion) -> Reply:
+        return Reply(asked.number, "1", (), True, 1, 1, 2, (*of_x(3), astray))
+
+    assert named(answered_by(placed(), answer)) == {3}
+    assert own.place != astray.place
+
+
+# -- at whose cost ----------------------------------------------------------------------------------------------------
+
+
+def holding(count: int) -> Member:
+    victim = placed()
+    for start in range(0, count, 64):
+        said = tuple(Registration(f".{each}", f"0{each:016b}", 40, 5) for each in range(start, min(count, start + 64)))
+        victim.hear(30, Give(said, (0,) * len(said)))
+    assert len(victim.grid.store) == count
+    return victim
+
+
+def test_one_small_message_does_not_make_a_peer_give_all_it_holds() -> None:
+    victim = holding(3000)
+    listing = ListHeld((), tuple(range(1024)), 1024)
+    given = [give for _, give in sent(victim.hear(66, listing), Give) if isinstance(give, Give)]
+    assert sum(len(give.registrations) for give in given) == MARKS_MAX
+
+
+def test_sums_that_all_differ_are_compared_in_one_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    victim, looked = holding(3000), list[int]()
+
+    def counted(number: int, parts: int) -> int:
+        looked.append(number)
+        return part_of(number, parts)
+
+    monkeypatch.setattr(stores, "part_of", counted)
+    ((_, listing),) = sent(victim.hear(66, CompareLeaf("0", (7,) * 1024)), ListHeld)
+    assert isinstance(listing, ListHeld)
+    assert len(listing.marks) <= MARKS_MAX
+    assert len(looked) <= 3 * 3000
+
+
+@pytest.mark.parametrize(
+    "message",
+    [CompareLeaf("0", (7,) * 64), ListHeld(((1, 1),)), ListHeld((), tuple(range(64)), 64), WantListed((7,) * 512)],
+    ids=["sums", "what belongs to us", "lists", "wishes"],
+)
+def test_who_compares_all_the_time_is_refused_and_others_are_not(message: Struct) -> None:
+    victim = holding(100)
+    answers = [victim.hear(66, message) for _ in range(2000)]
+    assert not refused(answers[0])
+    assert refused(answers[-1])
+    assert not refused(victim.hear(67, message))
 
 
 def test_one_that_says_how_much_lies_beyond_a_level_is_outvoted() -> None:

@@ -10,7 +10,7 @@ from gossamer.core.ids import Peer
 from gossamer.core.machine import Subscribe, Unsubscribe
 from gossamer.core.topics import Topic
 from gossamer.protocols.pgrid import theory
-from gossamer.protocols.pgrid.asking import Lookup
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.params import Params
 from gossamer.sim.overlay_peers import OverlayPeers
 from protocols.pgrid.small_worlds import (

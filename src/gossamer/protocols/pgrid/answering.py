@@ -24,6 +24,8 @@ from gossamer.protocols.pgrid.trie import Trie, some
 
 QUESTIONS_PER_S, QUESTIONS_BURST = 200, 2_000
 "Questions of one peer that are answered: who joins a thousand topics at once asks a few of each peer on its way."
+AT_LARGE = 10
+"A question that names no topic counts as so many: all that is here is looked through."
 NEARER = 4
 "Peers named to who asks: beyond these it comes back."
 
@@ -39,7 +41,8 @@ class Answers(Layer):
         return {AskPlaces: self.on_ask}
 
     def on_ask(self, peer: Peer, ask: AskPlaces) -> None:
-        if not self.asked.take(peer, self.node.now_us, len(ask.questions)):
+        cost = sum(1 if question.name else AT_LARGE for question in ask.questions)
+        if not self.asked.take(peer, self.node.now_us, cost):
             self.out.note("reject", peer=peer, detail="too many questions")
             return
         self.out.send([peer], Answer(tuple(map(self.reply, ask.questions))))

@@ -5,10 +5,8 @@ question and not the answer. What is spread over many leaves is drawn from by we
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from gossamer.core.draws import SAMPLE, draw, fold
 from gossamer.core.ids import Peer
@@ -17,18 +15,16 @@ from gossamer.core.stack import Stack
 from gossamer.parts.liveness import Unanswered
 from gossamer.protocols.pgrid import rules
 from gossamer.protocols.pgrid.answering import NEARER, Answers
+from gossamer.protocols.pgrid.lookup import Lookup, OpenPlace, Target, both
 from gossamer.protocols.pgrid.messages import (
     MEMBERS_MAX,
     QUESTIONS_MAX,
     SEATS_MAX,
     Answer,
     AskPlaces,
-    Branch,
     LeafSeat,
     PlaceQuestion,
-    Registration,
     Reply,
-    Spelled,
 )
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import Bits
@@ -47,41 +43,6 @@ class ReplyDue(Struct, frozen=True):
 
     number: int
     asked: int
-
-
-class Lookup:
-    """Something looked up, and what was found."""
-
-    def __init__(self, name: Spelled, done: "Callable[[Lookup], None]") -> None:
-        self.name, self.done = name, done
-        self.open = 0
-        "Places not yet looked up: one at first, more when what was asked for is in several leaves."
-        self.found: list[Registration] = []
-        self.total: int | None = None
-        "How many there are, of which some were found; None: nobody who should know was reached."
-        self.holders: list[LeafSeat] = []
-        "Who holds the place."
-        self.load, self.replicas = 0, 0
-        "Of its leaf."
-        self.hops = 0
-
-
-class OpenPlace:
-    """One place of a lookup: whom to ask about it next, and who was."""
-
-    def __init__(self, lookup: Lookup, place: Bits, count: int, seats: Sequence[LeafSeat], first: bool) -> None:
-        self.lookup, self.place, self.count, self.first = lookup, place, count, first
-        self.next = [*seats]
-        self.asked: dict[Peer, None] = {}
-        self.silent: dict[Peer, None] = {}
-        self.now: Peer | None = None
-        self.begun = 0
-        self.opinion: Reply | None = None
-        "What the first one said who knew of few, or of nobody."
-
-
-Target: TypeAlias = tuple[Bits, Spelled, int]
-"A place, a topic, and how many of its members are wanted."
 
 
 class Lookups(Layer):
@@ -114,19 +75,27 @@ class Lookups(Layer):
     def look_up(self, targets: Sequence[Target], done: Callable[[Lookup], None]) -> None:
         """Looks these up, all at once; tells of each when it is done."""
         for place, name, count in targets:
-            lookup = Lookup(name, done)
-            self.begin(lookup, place, min(count, MEMBERS_MAX), (), first=True)
+            lookup = Lookup((place, name, min(count, MEMBERS_MAX)), done)
+            self.begin(lookup, place, lookup.count)
         self.flush()
 
-    def begin(self, lookup: Lookup, place: Bits, count: int, seats: Sequence[LeafSeat], first: bool) -> None:
+    def begin(
+        self,
+        lookup: Lookup,
+        place: Bits,
+        count: int,
+        seats: Sequence[LeafSeat] = (),
+        asked: Sequence[Peer] = (),
+        depth: int = 0,
+    ) -> None:
         if len(self.open) >= OPEN_MAX:
             if not lookup.open:
-                lookup.done(lookup)
+                self.finish(lookup)
             return
         self.numbers += 1
         number = fold(fold(self.node.now_us, self.numbers), self.node.me) >> 1
         lookup.open += 1
-        self.open[number] = OpenPlace(lookup, place, count, seats, first)
+        self.open[number] = OpenPlace(lookup, place, count, seats, depth, asked)
         self.go_on(number)
 
     # -- one place ----------------------------------------------------------------------------------------------
@@ -192,8 +161,8 @@ class Lookups(Layer):
             return
         if peer is not None and each.first:
             each.lookup.holders.append(LeafSeat(peer, reply.path))
-        reply = asked_for(each, reply)
-        few = len(reply.members) < each.count and not within(each.place, reply)
+        reply = each.asked_for(reply)
+        few = len(reply.members) < each.count and not each.within(reply)
         if few and each.lookup.name and each.opinion is None:  # one that lies could name itself alone
             each.opinion, each.next = reply, [*each.next, *fresh]  # those named by others come first
             self.go_on(number)
@@ -203,7 +172,7 @@ class Lookups(Layer):
     def settle(self, number: int, reply: Reply) -> None:
         """Who holds the place has answered. The rest of what was asked for is looked up where it is."""
         each, lookup = self.open[number], self.open[number].lookup
-        branches = within(each.place, reply)
+        branches = each.within(reply)
         heaps = [reply.count, *(branch.count for branch in branches)]
         taken = rules.parts(each.count, heaps, self.node.key(SAMPLE, number))
         lookup.found += reply.members[: taken[0]]
@@ -211,18 +180,28 @@ class Lookups(Layer):
             lookup.total = sum(heaps)
             lookup.holders += [seat for seat in reply.seats if seat not in lookup.holders]
             lookup.load, lookup.replicas = reply.load, reply.replicas
+            lookup.sent_on_by = tuple(each.asked)[-1:] if branches else ()
         for branch, count in zip(branches, taken[1:], strict=True):
             if count:
-                self.begin(lookup, branch.place, count, branch.seats, first=False)
+                self.begin(lookup, branch.place, count, branch.seats, depth=each.depth + 1)
         self.close(number)
 
     def close(self, number: int) -> None:
         lookup = self.open.pop(number).lookup
         lookup.open -= 1
-        if not lookup.open:
-            key = self.node.key(SAMPLE, fold(self.node.now_us, number))
-            lookup.found.sort(key=lambda said: draw(key, said.member))  # who takes some takes the first: any should be
-            lookup.done(lookup)
+        if lookup.open:
+            return
+        if lookup.is_doubtful():
+            lookup.doubt()
+            self.begin(lookup, lookup.place, lookup.count, asked=lookup.sent_on_by)
+        else:
+            self.finish(lookup)
+
+    def finish(self, lookup: Lookup) -> None:
+        lookup.agree()
+        key = self.node.key(SAMPLE, fold(self.node.now_us, self.numbers))
+        lookup.found.sort(key=lambda said: draw(key, said.member))  # who takes some takes the first: any should be
+        lookup.done(lookup)
 
     # -- those who do not answer ----------------------------------------------------------------------------------
 
@@ -246,23 +225,3 @@ class Lookups(Layer):
             if number in self.open:
                 self.pass_over(number, each)
         self.flush()
-
-
-def asked_for(each: OpenPlace, reply: Reply) -> Reply:
-    """A reply without those who are members of something else, or no more. Who names fewer than it could knows of no
-    more."""
-    name = each.lookup.name
-    members = tuple(said for said in reply.members if not said.gone and name in ("", said.name))[: each.count]
-    return replace(reply, members=members, count=reply.count if len(members) == each.count else len(members))
-
-
-def both(one: Reply, other: Reply) -> Reply:
-    """What two say together, each of whom knows of few."""
-    members = tuple({said.member: said for said in (*one.members, *other.members)}.values())
-    return replace(other, members=members, count=len(members))
-
-
-def within(place: Bits, reply: Reply) -> list[Branch]:
-    """The branches of a reply that are parts of what was asked for: each is narrower, so a search comes to an end,
-    whatever it is told."""
-    return [each for each in reply.branches if len(each.place) > len(place) and each.place.startswith(place)]

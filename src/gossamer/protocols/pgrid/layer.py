@@ -10,7 +10,8 @@ from gossamer.core.layer import Bound, Layer
 from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.protocols.pgrid.answering import Answers
-from gossamer.protocols.pgrid.asking import Lookup, Lookups
+from gossamer.protocols.pgrid.asking import Lookups
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import members_of
 from gossamer.protocols.pgrid.reconciling import Reconciling

@@ -16,8 +16,8 @@ from gossamer.core.stack import Stack
 from gossamer.core.topics import Topic
 from gossamer.parts.bucket import Buckets
 from gossamer.parts.size import is_other_size
-from gossamer.protocols.pgrid.asking import Lookup
 from gossamer.protocols.pgrid.layer import PGrid
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.messages import MEMBERS_MAX, Gone, Hello
 from gossamer.protocols.pgrid.params import Params
 

@@ -26,7 +26,7 @@ from gossamer.protocols.pgrid.messages import (
     WantListed,
 )
 from gossamer.protocols.pgrid.params import Params
-from gossamer.protocols.pgrid.store import OF_ONE_MAX, STORED_MAX, Store, id_of
+from gossamer.protocols.pgrid.store import OF_ONE_MAX, STORED_MAX, Store, id_of, part_of
 from gossamer.protocols.pgrid.trie import Trie
 
 IN_A_SUM = 64
@@ -34,7 +34,9 @@ IN_A_SUM = 64
 CLOCKS_APART_US = 300 * SECOND_US
 "So far clocks may differ."
 GIVEN_PER_S, GIVEN_BURST = 500, 20_000
-"Registrations of one peer that are looked at."
+"Registrations of one peer that are looked at, and those it is given because it asks."
+COMPARED_PER_S, COMPARED_BURST = 10, 200
+"Sums and lists of one peer that are compared with what is here."
 
 
 def lease_us(said: Registration, params: Params) -> int:
@@ -52,6 +54,8 @@ class Reconciling(Layer):
         super().__init__(node)
         self.trie, self.store, self.params = trie, store, params
         self.given = Buckets(GIVEN_PER_S, GIVEN_BURST)
+        self.wanted = Buckets(GIVEN_PER_S, GIVEN_BURST)
+        self.compared = Buckets(COMPARED_PER_S, COMPARED_BURST)
         self.handing_over = False
         "Whether that is due soon."
         self.listed: dict[int, Peer] = {}
@@ -101,15 +105,17 @@ class Reconciling(Layer):
         self.out.send([peer], CompareLeaf(self.trie.path, tuple(self.store.sums(self.own(), parts))))
 
     def on_compare(self, peer: Peer, compare: CompareLeaf) -> None:
-        if compare.path != self.trie.path or not compare.sums:
+        if compare.path != self.trie.path or not compare.sums or not self.hears_out(peer):
             return
         parts = len(compare.sums)
         mine = self.store.sums(self.own(), parts)
         differ = [part for part, (one, other) in enumerate(zip(mine, compare.sums, strict=True)) if one != other]
+        held: dict[int, list[tuple[int, int]]] = {part: [] for part in differ}
+        for mark in self.store.marks(self.own(), parts, differ):
+            held[part_of(mark[0], parts)].append(mark)
         marks: list[tuple[int, int]] = []
         told: list[int] = []
-        for part in differ:  # what does not fit is compared the next time
-            more = [*self.store.marks(self.own(), parts, [part])]
+        for part, more in held.items():  # what does not fit is compared the next time
             if len(marks) + len(more) > MARKS_MAX and told:
                 break
             marks += more[:MARKS_MAX]
@@ -118,19 +124,23 @@ class Reconciling(Layer):
             self.out.send([peer], ListHeld(tuple(marks), tuple(told), parts))
 
     def on_listing(self, peer: Peer, listing: ListHeld) -> None:
+        if not self.hears_out(peer):
+            return
         wanted = tuple(number for number, stamp in listing.marks if self.store.is_news(number, stamp))
         if not listing.parts:
             self.out.send([peer], WantListed(wanted, tuple(number for number, _ in listing.marks)))
             return
         theirs = dict(listing.marks)
         mine = self.store.marks(self.own(), max(1, listing.of), listing.parts)
-        self.give([peer], [number for number, stamp in mine if theirs.get(number, -1) < stamp])
+        lacking = [number for number, stamp in mine if theirs.get(number, -1) < stamp]
+        self.answer(peer, lacking[:MARKS_MAX])  # the others when sums are compared the next time
         if wanted:
             self.out.send([peer], WantListed(wanted))
 
     def on_want(self, peer: Peer, want: WantListed) -> None:
         wanted = dict.fromkeys(want.ids)  # each once, however often it is named
-        self.give([peer], [*wanted])
+        if not self.hears_out(peer) or not self.answer(peer, [*wanted]):
+            return
         if wanted and want.listed:
             self.pass_on_soon()  # once it is there, it is let go here
         for number in want.listed:
@@ -138,6 +148,21 @@ class Reconciling(Layer):
             theirs = held is not None and not self.trie.holds(held.said.place) and self.listed.get(number) == peer
             if theirs and number not in wanted:
                 self.store.drop(number)
+
+    def hears_out(self, peer: Peer) -> bool:
+        """Whether what a peer says of what it holds is looked at: that takes longer than it took to say."""
+        if self.compared.take(peer, self.node.now_us):
+            return True
+        self.out.note("reject", peer=peer, detail="too many comparisons")
+        return False
+
+    def answer(self, peer: Peer, numbers: Sequence[int]) -> bool:
+        """Gives a peer what it asked for, or does not have."""
+        if self.wanted.take(peer, self.node.now_us, len(numbers)):
+            self.give([peer], numbers)
+            return True
+        self.out.note("reject", peer=peer, detail="too many registrations asked for")
+        return False
 
     # -- giving ---------------------------------------------------------------------------------------------------
 

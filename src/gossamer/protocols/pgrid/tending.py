@@ -14,7 +14,8 @@ from gossamer.core.layer import Bound, Handler, Layer
 from gossamer.core.stack import Stack
 from gossamer.parts.bucket import Buckets
 from gossamer.protocols.pgrid import rules
-from gossamer.protocols.pgrid.asking import Lookup, Lookups
+from gossamer.protocols.pgrid.asking import Lookups
+from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.messages import LeafSeat, Meet
 from gossamer.protocols.pgrid.params import Params
 from gossamer.protocols.pgrid.places import Bits, across, common
