@@ -39,6 +39,9 @@ IN_VAIN: dict[str, Callable[[int], dict[str, Attribute]]] = {
     's startswith "<#>"': lambda filters: {"s": "x" * 50},
     's endswith "<#>"': lambda filters: {"s": "x" * 50},
     's contains "<#>"': lambda filters: {"s": "x" * 50},
+    's like "<#>%_<#>"': lambda filters: {"s": "x" * 50},
+    's ilike "<a#>"': lambda filters: {"s": "X" * 50},
+    's ilike "%_<a#>%"': lambda filters: {"s": "X" * 50},
     "a > # and b < #": lambda filters: {"a": filters // 2, "b": filters // 2},
     "x == 1 and a > # and b < #": lambda filters: {"x": 1, "a": filters // 2, "b": filters // 2},
 }

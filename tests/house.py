@@ -39,7 +39,11 @@ STANDARD_IN_THINK = (
     *("bisect", "collections", "functools", "graphlib", "hashlib", "ipaddress", "itertools", "math", "operator"),
     *("re", "statistics", "struct", "types", "typing"),
 )
-FURTHER_STANDARD = {"protocols/__init__.py": ("importlib",)}  # the CATALOGUE finds protocols by name
+FURTHER_STANDARD = {
+    "protocols/__init__.py": ("importlib",),  # the CATALOGUE finds protocols by name
+    "core/filters/constants.py": ("datetime",),  # times as people write them; the time it is, nobody asks
+    "core/filters/building.py": ("datetime",),
+}
 NOT_CALLED_IN_THINK = ("open", "print", "input", "breakpoint", "eval", "exec", "compile", "__import__")
 
 # Every package, and the rooms, folders, file names or files that may import it.

@@ -8,7 +8,7 @@ from gossamer.core.ids import EventId
 from gossamer.core.topics import Topic
 
 if TYPE_CHECKING:
-    from gossamer.core.filters import Filter, parse
+    from gossamer.core.filters import F, Filter, parse
     from gossamer.core.typed import Typed, topic_of
     from gossamer.core.typed_fields import Filterable
     from gossamer.live.clients.client import Client
@@ -27,6 +27,7 @@ __all__ = [
     "Delivery",
     "Event",
     "EventId",
+    "F",
     "Filter",
     "Filterable",
     "Gap",
@@ -47,6 +48,7 @@ LATER = {
     "Client": "gossamer.live.clients.client",
     "Config": "gossamer.live.config.config",
     "Delivery": "gossamer.live.reading.deliveries",
+    "F": "gossamer.core.filters",
     "Filter": "gossamer.core.filters",
     "Filterable": "gossamer.core.typed_fields",
     "Gap": "gossamer.live.reading.deliveries",

@@ -4,7 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.core.covering import covers
+from gossamer.core.events import Event
 from gossamer.core.filters import parse
+from gossamer.core.ids import EventId
 from gossamer.core.pattern_index import PatternIndex
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy
@@ -68,3 +70,14 @@ def test_of_very_many_filters_few_are_looked_at() -> None:
     assert [*index.around(Pattern(".a", "price == 7 and x > 3"), parse("price == 7 and x > 3"))] == [
         Pattern(".a", "price == 7 and x > 1")
     ]
+
+
+def test_filters_that_ask_for_more_than_attributes_are_given_it_and_others_are_not() -> None:
+    index = indexed([Pattern(".a", "x > 1")])
+    event = Event(EventId(7, 1, 1), ".a.b", attributes={"x": 1, "@topic": ".z"}, published_us=5)
+    assert index.asked(event) is event.attributes
+    asking = Pattern(".a", '@topic == ".a.b" and @publisher == 7 and @published < 6')
+    index.add(asking, parse(asking.where))
+    assert [*index.matching(event.topic, index.asked(event))] == [asking]
+    index.remove(asking)
+    assert index.asked(event) is event.attributes

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import functools
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from gossamer import Delivery
+from gossamer import Delivery, F
 from gossamer.core.errors import Misuse
 from gossamer.live.keys.network import Network as Keys
 from gossamer.live.node import Node
@@ -84,6 +85,35 @@ def test_events_go_where_their_attributes_are_wanted(loss: float) -> None:
                 assert sorted(await numbers(dear, 11)) == [*range(101, 112)]
                 assert sorted(await numbers(blue, 8)) == [price for price in range(90, 112) if price % 3 == 0]
                 assert sorted(await numbers(all_of_them, 22)) == [*range(90, 112)]
+            assert all(node.metrics.parasites == 0 for node in nodes)
+
+    asyncio.run(scenario())
+
+
+def test_filters_on_the_way_may_ask_for_topic_publisher_and_time() -> None:
+    """Of the event as it is: an attribute cannot lie about it."""
+
+    async def scenario() -> None:
+        async with Network() as network:
+            nodes = await dispatchers(network, 4)
+            later = F.published > datetime(2100, 1, 1, tzinfo=UTC)
+            async with (
+                nodes[0].subscribe(".stocks", where=F.topic.like(".stocks.%") & F.attr("symbol").ilike("ibm")) as below,
+                nodes[0].subscribe(".stocks", where=later, ordered=True) as future,
+                nodes[3].subscribe(".stocks", where='@publisher == "d1" and at between 1 and 3') as of_one,
+            ):
+                await knows(nodes, 3)
+                with pytest.raises(Misuse, match="no attribute is called @topic"):
+                    await nodes[1].publish(".stocks", attributes={"@topic": ".stocks.now"})
+                for number, (node, topic, symbol) in enumerate(
+                    [(1, "", "IBM"), (1, ".now", "ibm"), (2, ".now", "IbM"), (2, ".now", "SAP"), (1, "", "SAP")]
+                ):
+                    about = {"symbol": symbol, "at": number}
+                    await nodes[node].publish(f".stocks{topic}", str(number), attributes=about)
+                assert sorted(await numbers(below, 2)) == [1, 2]
+                assert await numbers(of_one, 1) == [1]
+                assert future.where == "@published > 4102444800000000"
+                assert not future.memory
             assert all(node.metrics.parasites == 0 for node in nodes)
 
     asyncio.run(scenario())

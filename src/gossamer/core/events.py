@@ -3,7 +3,7 @@
 `gc=False`: they hold nothing that could hold them, and there are too many for the collector to look at each.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, TypeAlias
 
 from msgspec import Meta, Struct, field
@@ -13,6 +13,9 @@ from gossamer.core.patterns import Tag
 from gossamer.core.topics import Topic
 
 Attribute: TypeAlias = str | int | float | bool
+ABOUT_TOPIC, ABOUT_PUBLISHER, ABOUT_PUBLISHED = "@topic", "@publisher", "@published"
+ASKED_BESIDES = (ABOUT_TOPIC, ABOUT_PUBLISHER, ABOUT_PUBLISHED)
+"What a filter may ask of an event beside its attributes: no attribute is called so."
 HOPS_MAX = 2**32
 Hops: TypeAlias = Annotated[int, Meta(ge=0, le=HOPS_MAX)]
 "Bounded where it comes in, and not counted beyond: what a peer sends with the greatest number there is can go on."
@@ -34,6 +37,18 @@ class Event(Struct, frozen=True, gc=False):
     "Counts this publisher's events of this topic, from 1, within one incarnation: what ordered reading goes by."
     tags: tuple[Tag, ...] = ()
     "Its place among the publisher's events of each pattern it matches: what recovery sees losses by."
+
+    @property
+    def asked(self) -> dict[str, Attribute]:
+        """Its attributes, and what else a filter may ask of it."""
+        return asked_of(self.attributes, self.topic, self.id.publisher, self.published_us)
+
+
+def asked_of(
+    attributes: Mapping[str, Attribute], topic: Topic, publisher: Peer, published_us: int
+) -> dict[str, Attribute]:
+    """All that a filter may ask of an event. What the event says of itself cannot be hidden by an attribute."""
+    return {**attributes, ABOUT_TOPIC: topic, ABOUT_PUBLISHER: publisher, ABOUT_PUBLISHED: published_us}
 
 
 class Carried(Struct, frozen=True, gc=False):

@@ -137,7 +137,7 @@ class Interest:
 
     def matches(self, event: Event) -> bool:
         """Whether our user reads this event: its topic, and attributes where somebody asked for some only."""
-        return self.index.matches(event.topic, event.attributes)
+        return self.index.matches(event.topic, self.index.asked(event))
 
     def alike(self, events: Sequence[Event]) -> bool:
         """Whether what is answered here of one of these events holds for all: nothing counts but their one topic."""

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from gossamer.core.events import Attribute
+from gossamer.core.events import Attribute, Event
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
 
@@ -28,6 +28,8 @@ class PatternIndex:
         self.plain: dict[Topic, Pattern] = {}
         "Those that ask for everything of a topic."
         self.filtered: dict[Topic, Index[Pattern]] = {}
+        self._besides: dict[Pattern, None] = {}
+        "Those whose filters ask for more than attributes."
 
     def add(self, pattern: Pattern, wanted: "Filter | None") -> None:
         if wanted is None:
@@ -39,6 +41,8 @@ class PatternIndex:
 
             index = self.filtered[pattern.topic] = Index()
         index.add(pattern, wanted)
+        if wanted.asks_besides:
+            self._besides[pattern] = None
 
     def remove(self, pattern: Pattern) -> None:
         topic = pattern.topic
@@ -46,8 +50,13 @@ class PatternIndex:
             del self.plain[topic]
             return
         self.filtered[topic].remove(pattern)
+        self._besides.pop(pattern, None)
         if not len(self.filtered[topic]):
             del self.filtered[topic]
+
+    def asked(self, event: Event) -> Mapping[str, Attribute]:
+        """What filters here may ask of an event. Most ask for attributes only, and those are at hand."""
+        return event.asked if self._besides else event.attributes
 
     def matches(self, topic: Topic, attributes: Mapping[str, Attribute]) -> bool:
         """Whether an event of this topic with these attributes matches any."""

@@ -10,7 +10,7 @@ from msgspec import UNSET, MsgspecError
 from msgspec.msgpack import Decoder, Encoder
 
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Attribute
+from gossamer.core.events import ASKED_BESIDES, Attribute
 from gossamer.core.topics import Topic
 from gossamer.core.typed import T, Typed, TypedMeta
 from gossamer.core.typed_fields import filterable_fields, reads_alike
@@ -94,7 +94,7 @@ def check_filter(filter: "Filter", kind: TypedMeta, below: Iterable[TypedMeta]) 
     """Misuse for a filter that asks for what no event of a type, or of those below, has: nothing would ever come."""
     known = dict.fromkeys(name for each in below for name in layout_of(each).filterable.values())
     for name in filter.names:
-        if name not in known:
+        if name not in known and name not in ASKED_BESIDES:
             raise Misuse(
                 f"neither {kind.__name__} nor a type below it has a Filterable field {name}, "
                 f"only {', '.join(known) or 'none'}: "

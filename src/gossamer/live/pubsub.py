@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Iterable, Mapping
-from typing import Any, Generic, TypedDict, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Generic, TypedDict, TypeVar, Unpack, overload
 
 from gossamer.core.errors import Misuse
 from gossamer.core.events import Attribute
@@ -14,13 +14,16 @@ from gossamer.live.clients.arguments import Publication, Subscription, publicati
 from gossamer.live.reading.bookmarks import Bookmark
 from gossamer.live.reading.typed_inbox import AnyInbox, TypedInbox
 
+if TYPE_CHECKING:
+    from gossamer.core.filters import Filter
+
 Inner = TypeVar("Inner", bound=AnyInbox)
 
 
 class Choices(TypedDict, total=False):
     """What may be said of a subscription beside its topic."""
 
-    where: str
+    where: "str | Filter"
     name: str
     from_start: bool
     ordered: bool
@@ -94,7 +97,7 @@ class PubSub(ABC, Generic[Inner]):
         self,
         topic: str | type[Typed],
         *,
-        where: str = "",
+        where: "str | Filter" = "",
         name: str = "",
         from_start: bool = False,
         ordered: bool = False,
@@ -105,7 +108,7 @@ class PubSub(ABC, Generic[Inner]):
 
         Items are `Delivery` (an event) or `Gap` (events lost to this reader, or missing until they are found; they are
         looked for unless every reader of the topic says `recover=False`). They come in no particular order, or per
-        publisher and topic with `ordered=True`. `where` is a filter on attributes, such as
+        publisher and topic with `ordered=True`. `where` is a filter on attributes, as a text or built with `F`, such as
         `'symbol in ("IBM", "SAP") and price > 100'`: other events are passed over. `from_start` also gives what the
         spool still has.
 

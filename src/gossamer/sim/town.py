@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from msgspec import Struct
 
 from gossamer.core.draws import CHURN, distinct, fold
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import Attribute, Event, asked_of
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.interest import Interest
 from gossamer.core.machine import SECOND_US, PeerDown, Publish, StopPublishing, Subscribe, Unsubscribe
@@ -189,7 +189,8 @@ class Town:
         event_id, about = self.next_id(peer), {} if attributes is None else attributes
         self.sequences[peer] = event_id.sequence
         now_us = self.world.now_us
-        tags = self.taggers.setdefault(peer, Tagger()).tags(self.node(peer).patterns(topic, about), now_us)
+        patterns = self.node(peer).patterns(topic, asked_of(about, topic, peer, now_us))
+        tags = self.taggers.setdefault(peer, Tagger()).tags(patterns, now_us)
         event = Event(event_id, topic, payload, about, climb, now_us, self._ordinal(peer, topic), tags)
         self.chronicle.publish(event, [each for each in self.world.up if self.reads(each, event)])
         self.world.give(peer, Publish(event, join))

@@ -122,14 +122,18 @@ def test_what_was_not_added_cannot_be_removed() -> None:
 
 
 MORE = ["", "", " and x > 2", ' and s contains "ba"', " or s is number"]
-LETTERS = st.text("ab", max_size=4)
+LETTERS = st.text("abA_%", max_size=4)
 TEXT_FILTERS = st.lists(
-    st.tuples(st.sampled_from(["startswith", "endswith", "contains", "==", ">="]), LETTERS, st.sampled_from(MORE)),
+    st.tuples(
+        st.sampled_from(["startswith", "endswith", "contains", "==", ">=", "like", "ilike"]),
+        LETTERS,
+        st.sampled_from(MORE),
+    ),
     max_size=30,
 )
 
 
-@given(TEXT_FILTERS, st.lists(st.text("ab", max_size=7), min_size=1), st.data())
+@given(TEXT_FILTERS, st.lists(st.text("abA", max_size=7), min_size=1), st.data())
 def test_texts_are_found_by_their_starts_ends_and_parts(
     asked: list[tuple[str, str, str]], texts: list[str], data: st.DataObject
 ) -> None:
@@ -151,6 +155,9 @@ def test_texts_are_found_by_their_starts_ends_and_parts(
         ('s startswith "<{}>"', {"s": "<x>" * 20}),
         ('s endswith "<{}>" and a > 1', {"s": "<x>" * 20, "a": 5}),
         ('s contains "<{}>"', {"s": "<x>" * 20}),
+        ('s like "%<{}>_%"', {"s": "<x>" * 20}),
+        ('s ilike "A{}"', {"s": "a5000"}),
+        ('s ilike "%_A{}%"', {"s": "a5000" * 4}),
         ("{0}.1 < a < {0}.9", {"a": 500}),
         ("a == {}", {"a": -1}),
     ],

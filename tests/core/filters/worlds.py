@@ -17,7 +17,10 @@ Tree: TypeAlias = tuple[Any, ...]
 NUMBERS = [0, 1, 1.5, 2, 3]
 TEXTS = ["", "a", "ab", "b", "ba", "bab"]
 LONGER = ["".join(letters) for length in range(5) for letters in itertools.product("ab", repeat=length)]
-X: list[Any] = [None, False, True, -1, 0, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, *LONGER, "a!", "b!", "ba!", "c"]
+FOLDED = ["A", "aB", "Ab", "BA", "BaB", "ß", "ss", "Bß"]
+X: list[Any] = [
+    None, False, True, -1, 0, 0.5, 1, 1.25, 1.5, 1.75, 2, 2.5, 3, 4, *LONGER, "a!", "b!", "ba!", "c", *FOLDED,
+]  # fmt: skip
 Y: list[Any] = [
     None,
     False,
@@ -51,6 +54,27 @@ EVERY = (1 << len(WORLD)) - 1
 
 COMPARISONS = ["==", "!=", "<", "<=", ">", ">="]
 PATTERNS = ["startswith", "endswith", "contains"]
+LIKES = [
+    "",
+    "%",
+    "_",
+    "a",
+    "a%",
+    "%a",
+    "%b%",
+    "a%b",
+    "b%b",
+    "a_",
+    "_a%",
+    "%a_",
+    "a%b_",
+    "%_b%",
+    "__",
+    "b_b",
+    "bab%",
+    "%ab%",
+]
+ALIKE = [*LIKES, "A", "B%", "%aB", "sS", "_S", "ß"]
 
 
 def drawn_tree(draws: random.Random, depth: int) -> Tree:
@@ -65,7 +89,16 @@ def drawn_tree(draws: random.Random, depth: int) -> Tree:
 
 def drawn_condition(draws: random.Random) -> Tree:
     name = draws.choice(NAMES)
-    match draws.randrange(12):
+    match draws.randrange(16):
+        case 12 | 13:
+            return ("like", name, draws.choice(LIKES), draws.choice([True, True, False]))
+        case 14:
+            return ("ilike", name, draws.choice(ALIKE), draws.choice([True, True, False]))
+        case 15:
+            low, high = (draws.choice(draws.choice([NUMBERS, TEXTS])) for _ in range(2))
+            if kind(low) != kind(high):
+                return ("null", name, draws.choice([True, False]))
+            return ("between", name, low, high, draws.choice([True, True, False]))
         case 0:
             return ("flag", name)
         case 1:
@@ -115,6 +148,12 @@ def text(tree: Tree) -> str:
             return f"{name} is {kind}"
         case ("range", low, one, name, other, high):
             return f"{constant(low)} {one} {name} {other} {constant(high)}"
+        case ("like" | "ilike" as how, name, pattern, positive):
+            return f"{name} {'' if positive else 'not '}{how} {constant(pattern)}"
+        case ("between", name, low, high, positive):
+            return f"{name} {'' if positive else 'not '}between {constant(low)} and {constant(high)}"
+        case ("null", name, positive):
+            return f"{name} is {'' if positive else 'not '}null"
         case (how, name, value):
             return f"{name} {how} {constant(value)}"
     raise AssertionError(tree)
@@ -139,6 +178,8 @@ def meets(tree: Tree, attributes: Attributes) -> bool:
             turned = {"<": ">", "<=": ">="}[one]
             return meets((turned, name, low), attributes) and meets((other, name, high), attributes)
     name = tree[1]
+    if tree[0] == "null":
+        return (name not in attributes) is tree[2]
     if name not in attributes:
         return False
     value = attributes[name]
@@ -154,9 +195,26 @@ def meets(tree: Tree, attributes: Attributes) -> bool:
         case ("not in", _, values):
             alike = [each for each in values if kind(each) == kind(value)]
             return bool(alike) and value not in alike
+        case ("like" | "ilike" as how, _, pattern, positive):
+            if kind(value) != "text":
+                return False
+            fits = is_like(pattern, value) if how == "like" else is_like(pattern.casefold(), value.casefold())
+            return fits is positive
+        case ("between", _, low, high, positive):
+            return kind(value) == kind(low) and (low <= value <= high) is positive
         case (how, _, other):
             return kind(value) == kind(other) and compared(how, value, other)
     raise AssertionError(tree)
+
+
+def is_like(pattern: str, value: str) -> bool:
+    """Letter by letter, with every way to fill a `%` tried."""
+    if not pattern:
+        return not value
+    first, rest = pattern[0], pattern[1:]
+    if first == "%":
+        return any(is_like(rest, value[at:]) for at in range(len(value) + 1))
+    return bool(value) and first in ("_", value[0]) and is_like(rest, value[1:])
 
 
 def compared(how: str, value: Any, other: Any) -> bool:

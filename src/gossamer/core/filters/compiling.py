@@ -4,10 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any as AnyValue
 from typing import TypeAlias
 
-from gossamer.core.filters.spans import BEFORE, NONE, Spans
+from gossamer.core.filters.spans import ALL, BEFORE, NONE, Spans
 from gossamer.core.filters.terms import Term
+from gossamer.core.filters.text_parts import fitting
 from gossamer.core.filters.trees import All, Any, Condition, Node
-from gossamer.core.filters.values import FALSE, TRUE, Values
+from gossamer.core.filters.values import FALSE, TRUE, Values, implied_start
 
 Attributes: TypeAlias = Mapping[str, str | int | float | bool]
 Check: TypeAlias = Callable[[Attributes], bool]
@@ -73,6 +74,8 @@ def condition(name: str, wanted: Values) -> Check:
         if wanted.bools in (FALSE, TRUE):
             truth = wanted.bools == TRUE
             return lambda attributes: attributes.get(name) is truth
+        if wanted.texts != NONE and len(wanted.musts) == 1 and not wanted.nots:
+            return _like(name, wanted)
     holds = wanted.holds
     return lambda attributes: holds(attributes.get(name))
 
@@ -83,6 +86,17 @@ def _one_of(name: str, texts: Spans) -> Check:
     def check(attributes: Attributes) -> bool:
         value = attributes.get(name)
         return type(value) is str and value in known
+
+    return check
+
+
+def _like(name: str, wanted: Values) -> Check:
+    fits, texts = fitting(wanted.musts[0]), wanted.texts
+    holds = None if texts == ALL or implied_start(wanted) else texts.holds
+
+    def check(attributes: Attributes) -> bool:
+        value = attributes.get(name)
+        return type(value) is str and fits(value) and (holds is None or holds(value))
 
     return check
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from gossamer.core.filters.compiling import Attributes
 from gossamer.core.filters.filter import KNOWN_MAX, Filter
+from gossamer.core.filters.text_parts import sample
 from gossamer.core.filters.values import NOTHING, Value, Values
 
 
@@ -41,7 +42,7 @@ def _guesses(values: Values) -> Iterator[Value]:
         most = 1 if high is None else high[0]
         if not isinstance(least, str) and not isinstance(most, str):
             yield from (0, least, most, least + 1, most - 1, least + most / 2 - least / 2)
-    wanted = "".join(text for _, text in values.musts)
+    wanted = "".join(map(sample, values.musts))
     for first, _ in values.texts.intervals():
         start = "" if first is None else str(first[0])
-        yield from (start, start + wanted, start + "a" + wanted, wanted)
+        yield from (start, start + wanted, start + "a" + wanted, wanted, *map(sample, values.musts))

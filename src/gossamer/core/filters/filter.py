@@ -7,6 +7,7 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
+from gossamer.core.events import ASKED_BESIDES, Event
 from gossamer.core.filters import terms as conjunctions
 from gossamer.core.filters.compiling import Check, compiled, compiled_tree
 from gossamer.core.filters.condensing import condensed
@@ -65,6 +66,15 @@ class Filter(Struct, frozen=True, eq=False, dict=True):
         found = [name for term in told for name in term] if isinstance(told, tuple) else names(told)
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def asks_besides(self) -> bool:
+        """Whether it asks for more than attributes: topic, publisher, or the time of publication."""
+        return any(name in ASKED_BESIDES for name in self.names)
+
+    def wants(self, event: Event) -> bool:
+        """Whether it matches an event: its attributes, and what else a filter may ask of it."""
+        return self.matches(event.asked if self.asks_besides else event.attributes)
+
     @property
     def size(self) -> int:
         """How much it says: values, intervals and patterns, over all its terms."""
@@ -75,6 +85,18 @@ class Filter(Struct, frozen=True, eq=False, dict=True):
         if self.text == other.text:
             return True
         return self.exact and all(conjunctions.cover(self.terms, term) for term in other.terms)
+
+    def __and__(self, other: "Filter") -> "Filter":
+        return parse(f"({self.text}) and ({other.text})") if isinstance(other, Filter) else NotImplemented
+
+    def __or__(self, other: "Filter") -> "Filter":
+        return parse(f"({self.text}) or ({other.text})") if isinstance(other, Filter) else NotImplemented
+
+    def __invert__(self) -> "Filter":
+        return parse(f"not ({self.text})")
+
+    def __bool__(self) -> bool:
+        raise Misuse("a filter is neither true nor false: join filters with &, | and ~, and write ranges with between")
 
     def merge(self, other: "Filter", size: int = SIZE) -> "Filter":
         """One filter that covers both and says no more than `size` values, intervals and patterns."""

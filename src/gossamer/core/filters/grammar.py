@@ -6,8 +6,8 @@ Only parentheses make it call itself, and those are counted: no text, however lo
 from typing import NoReturn
 
 from gossamer.core.errors import Misuse
-from gossamer.core.filters import meaning
-from gossamer.core.filters.meaning import Constant
+from gossamer.core.filters import constants, meaning
+from gossamer.core.filters.constants import Constant
 from gossamer.core.filters.tokens import (
     COMPARE,
     END,
@@ -33,6 +33,10 @@ STARTS = (NAME, *VALUES, "has", "not", "(")
 "What a condition, or what joins several, may begin with."
 TRUTHS: dict[str, Node] = {"true": TRUE, "false": FALSE}
 FITS = ("endswith", "contains")
+TIMESTAMP = "timestamp"
+WAYS = ("between", "like", "ilike")
+"""Words that only mean something where an attribute could not stand: attributes may be called so. `escape`, `null` and
+`timestamp` are others."""
 RELATIONS = (COMPARE, "in", "not", "is", "startswith", *FITS)
 
 
@@ -116,7 +120,8 @@ class FilterReading:
     def condition(self) -> Node:
         kind = self.token.kind
         if kind == NAME:
-            return self.about(self.take())
+            name = self.take()
+            return self.timed(name) if name.said == TIMESTAMP and self.token.kind == STRING else self.about(name)
         if kind == "has":
             self.take()
             return meaning.has(self.taken(NAME))
@@ -124,7 +129,7 @@ class FilterReading:
             unexpected(self.token, *STARTS)
         first = self.take()
         if self.token.kind == COMPARE:
-            return self.backwards(meaning.constant(first))
+            return self.backwards(constants.constant(first))
         if kind not in TRUTHS:
             unexpected(self.token, COMPARE)
         self.ends(COMPARE)
@@ -146,8 +151,9 @@ class FilterReading:
             return meaning.member(name, self.list())
         if kind == "not":
             self.take()
-            self.taken("in")
-            return meaning.outsider(name, self.list())
+            return self.outside(name)
+        if kind == NAME and self.token.said in WAYS:
+            return self.soft(name)
         if kind == "startswith":
             self.take()
             return meaning.starts(name, self.taken(STRING))
@@ -156,9 +162,50 @@ class FilterReading:
             return meaning.fits(name, how, self.taken(STRING))
         if kind == "is":
             self.take()
-            return meaning.kind(name, self.taken(NAME))
-        self.ends(*RELATIONS)
+            return self.being(name)
+        self.ends(*RELATIONS, *WAYS)
         return meaning.flag(name)
+
+    def outside(self, name: Token) -> Node:
+        """After `not`: of the same type, and none of these."""
+        if self.token.kind == NAME and self.token.said in WAYS:
+            return self.soft(name, positive=False)
+        if self.token.kind != "in":
+            unexpected(self.token, "in", *WAYS)
+        self.take()
+        return meaning.outsider(name, self.list())
+
+    def soft(self, name: Token, positive: bool = True) -> Node:
+        """Words that are names elsewhere: between, like, ilike."""
+        how = self.take()
+        if how.said == "between":
+            low = self.value()
+            self.taken("and")
+            return meaning.between_both(name, how, low, self.value(), positive)
+        pattern, escape = self.taken(STRING), None
+        if self.token.kind == NAME and self.token.said == "escape":
+            self.take()
+            escape = self.taken(STRING)
+        return meaning.like(name, how, pattern, escape, positive)
+
+    def being(self, name: Token) -> Node:
+        """After `is`: null, not null, or a type."""
+        there = self.token.kind == "not"
+        if there:
+            self.take()
+        what = self.taken(NAME)
+        if what.said == "null":
+            return meaning.has(name) if there else negation(meaning.has(name))
+        if there:
+            raise Wrong(what, "expected null")
+        return meaning.kind(name, what)
+
+    def timed(self, word: Token) -> Node:
+        """A time first, then the attribute."""
+        first = constants.time(word, self.take())
+        if self.token.kind != COMPARE:
+            unexpected(self.token, COMPARE)
+        return self.backwards(first)
 
     def backwards(self, first: Constant) -> Node:
         """A value first, then the attribute, and perhaps another value."""
@@ -170,7 +217,10 @@ class FilterReading:
         return meaning.between(first, how, name, other, self.value())
 
     def value(self) -> Constant:
-        return meaning.constant(self.taken(*VALUES))
+        if self.token.kind == NAME and self.token.said == TIMESTAMP:
+            word = self.take()
+            return constants.time(word, self.taken(STRING))
+        return constants.constant(self.taken(*VALUES))
 
     def list(self) -> list[Constant]:
         self.taken("(")
@@ -179,7 +229,7 @@ class FilterReading:
             if self.token.kind == ")":
                 self.take()
                 break
-            if self.token.kind not in VALUES:
+            if self.token.kind not in VALUES and self.token.said != TIMESTAMP:
                 unexpected(self.token, *VALUES, ")")
             listed.append(self.value())
         return listed

@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator
 from typing import Generic, TypeAlias, TypeVar
 
 from gossamer.core.errors import Misuse
+from gossamer.core.events import Event
 from gossamer.core.filters.by_text import ByText, Part, part_of
 from gossamer.core.filters.compiling import Attributes, Check
 from gossamer.core.filters.filter import Filter
@@ -47,6 +48,8 @@ class Index(Generic[Key]):
         "Those of the three in which any filter ever stood."
         self._checks: dict[Key, Check] = {}
         "The filters themselves."
+        self._besides: dict[Key, None] = {}
+        "Those whose filters ask for more than attributes."
         self._next = 0
 
     def __len__(self) -> int:
@@ -65,6 +68,8 @@ class Index(Generic[Key]):
         number = self._fresh()
         self._numbers[key], self._keys[number] = number, key
         self._checks[key] = wanted.matches
+        if wanted.asks_besides:
+            self._besides[key] = None
         itself = None if wanted.exact else wanted.matches
         self._places[number] = [self._place(Wanted(term, itself, number)) for term in wanted.terms]
 
@@ -73,8 +78,18 @@ class Index(Generic[Key]):
             raise Misuse(f"the index has no filter {key!r}: remove only what was added")
         number = self._numbers.pop(key)
         del self._keys[number], self._checks[key]
+        self._besides.pop(key, None)
         for slot, place in self._places.pop(number):
             self._clear(slot, place)
+
+    @property
+    def asks_besides(self) -> bool:
+        """Whether any filter asks for more than attributes, so that it is to be given all that an event has."""
+        return bool(self._besides)
+
+    def wanting(self, event: Event) -> list[Key]:
+        """The keys of all filters that want an event, in the order they were added."""
+        return self.matches(event.asked if self._besides else event.attributes)
 
     def matches(self, attributes: Attributes) -> list[Key]:
         """The keys of all filters that an event with these attributes matches, in the order they were added."""

@@ -1,24 +1,18 @@
 """What can be said of an attribute: every condition is a set of values."""
 
-import math
-import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from gossamer.core.events import ABOUT_PUBLISHER, ABOUT_TOPIC, ASKED_BESIDES
 from gossamer.core.filters import spans, values
+from gossamer.core.filters.constants import Constant, unquoted
+from gossamer.core.filters.likeness import likeness
 from gossamer.core.filters.spans import AFTER, ALL, BEFORE, Spans
-from gossamer.core.filters.tokens import NUMBER, STRING, Token, Wrong
-from gossamer.core.filters.trees import Condition
+from gossamer.core.filters.tokens import Token, Wrong
+from gossamer.core.filters.trees import All, Condition, Node, negation
 from gossamer.core.filters.values import PRESENT, Value, Values
+from gossamer.core.ids import peer_of
 
 NAME_MAX = 255
-INT_MIN, INT_MAX = -(2**63), 2**64 - 1
-"What an event's attributes can carry."
-SHORT = 19
-"Digits of a whole number below which it surely is one of these."
-
-ESCAPE = re.compile(r"\\(?:x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|(.))", re.DOTALL)
-LETTERS = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "'": "'", "`": "`"}
 KINDS = {
     "number": Values(numbers=ALL),
     "text": Values(texts=ALL),
@@ -26,19 +20,6 @@ KINDS = {
 }
 TRULY = Values(bools=values.TRUE)
 TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
-
-
-class Constant(NamedTuple):
-    value: Value
-    token: Token
-
-
-def constant(token: Token) -> Constant:
-    if token.kind == NUMBER:
-        return Constant(_number(token), token)
-    if token.kind == STRING:
-        return Constant(_unquoted(token), token)
-    return Constant(token.kind == "true", token)
 
 
 def flag(name: Token) -> Condition:
@@ -56,11 +37,11 @@ def kind(name: Token, kind: Token) -> Condition:
 
 
 def compared(name: Token, how: Token, constant: Constant) -> Condition:
-    return _said(name, _comparison(how.said, how, constant))
+    return _said(name, _comparison(how.said, how, _asked(name, how, constant)))
 
 
 def compared_backwards(constant: Constant, how: Token, name: Token) -> Condition:
-    return _said(name, _comparison(TURNED[how.said], how, constant))
+    return _said(name, _comparison(TURNED[how.said], how, _asked(name, how, constant)))
 
 
 def between(first: Constant, one: Token, name: Token, other: Token, last: Constant) -> Condition:
@@ -70,28 +51,66 @@ def between(first: Constant, one: Token, name: Token, other: Token, last: Consta
     return _said(name, values.both(ends))
 
 
+def between_both(name: Token, how: Token, low: Constant, high: Constant, positive: bool) -> Node:
+    """Both ends belong to it. `not between` asks for the same type, as `not in` does."""
+    if isinstance(low.value, str) != isinstance(high.value, str):
+        raise Wrong(high.token, "between has two numbers, or two texts")
+    ends = (_comparison(">=", how, low), _comparison("<=", how, high))
+    return _if(positive, _said(name, values.both(ends)), _said(name, _kind_of(low.value)))
+
+
 def member(name: Token, listed: Sequence[Constant]) -> Condition:
-    return _said(name, _listed(listed))
+    return _said(name, _listed([_asked(name, None, each) for each in listed]))
 
 
 def outsider(name: Token, listed: Sequence[Constant]) -> Condition:
-    return _said(name, _others(_listed(listed)))
+    return _said(name, _others(_listed([_asked(name, None, each) for each in listed])))
+
+
+def like(name: Token, how: Token, pattern: Token, escape: Token | None, positive: bool) -> Node:
+    """`not like` asks for a text, as `not in` does."""
+    parts = [_said(name, each) for each in likeness(how.said, pattern, escape)]
+    found = parts[0] if len(parts) == 1 else All(tuple(parts))
+    return _if(positive, found, _said(name, KINDS["text"]))
+
+
+def _if(positive: bool, node: Node, kind: Node) -> Node:
+    return node if positive else All((kind, negation(node)))
 
 
 def starts(name: Token, prefix: Token) -> Condition:
-    return _said(name, Values(texts=spans.starting(_unquoted(prefix))))
+    return _said(name, Values(texts=spans.starting(unquoted(prefix))))
 
 
 def fits(name: Token, how: Token, sought: Token) -> Condition:
-    text = _unquoted(sought)
+    text = unquoted(sought)
     return _said(name, Values(texts=ALL, musts=((how.said, text),)) if text else KINDS["text"])
 
 
 def _said(name: Token, wanted: Values) -> Condition:
-    called = _unquoted(name) if name.said[0] == "`" else name.said
+    called = _called(name)
     if len(called) > NAME_MAX:
         raise Wrong(name, f"an attribute's name has at most {NAME_MAX} characters")
+    if called in ASKED_BESIDES and wanted != PRESENT:
+        others = wanted.bools or (wanted.numbers if called == ABOUT_TOPIC else wanted.texts) != spans.NONE
+        if others:
+            raise Wrong(name, f"{called} is a {'text' if called == ABOUT_TOPIC else 'number'}: ask for one")
+    elif name.said[0] == "@" and called not in ASKED_BESIDES:
+        raise Wrong(name, f"beside its attributes, an event has {', '.join(ASKED_BESIDES)}")
     return Condition(called, wanted)
+
+
+def _called(name: Token) -> str:
+    return unquoted(name) if name.said[0] == "`" else name.said
+
+
+def _asked(name: Token, how: Token | None, constant: Constant) -> Constant:
+    """Publishers are numbers, and may be asked for by the names these are made of."""
+    if not isinstance(constant.value, str) or _called(name) != ABOUT_PUBLISHER:
+        return constant
+    if how is not None and how.said not in ("==", "!="):
+        raise Wrong(how, "names of publishers have no order: compare them with == or !=")
+    return Constant(peer_of(constant.value), constant.token)
 
 
 def _comparison(how: str, operator: Token, constant: Constant) -> Values:
@@ -113,6 +132,10 @@ def _above_or_below(how: str, value: str | int | float) -> Spans:
 
 def _of_kind(value: str | int | float, within: Spans) -> Values:
     return Values(texts=within) if isinstance(value, str) else Values(numbers=within)
+
+
+def _kind_of(value: Value) -> Values:
+    return KINDS["text" if isinstance(value, str) else "number"]
 
 
 def _point(value: Value) -> Values:
@@ -138,36 +161,3 @@ def _others(listed: Values) -> Values:
         listed.numbers.inverse() if listed.numbers != spans.NONE else spans.NONE,
         listed.texts.inverse() if listed.texts != spans.NONE else spans.NONE,
     )
-
-
-def _number(token: Token) -> int | float:
-    """Whole numbers are ints, however they are written: 100 and 100.0 are the same number."""
-    said = token.said
-    if len(said) < SHORT and said.isdigit():
-        return int(said)
-    whole = said.lstrip("+-").isdigit()
-    digits = said.lstrip("+-").lstrip("0")
-    if whole and (
-        len(digits) > len(str(INT_MAX)) or not INT_MIN <= int(said[: len(said) - len(digits)] + digits) <= INT_MAX
-    ):
-        raise Wrong(token, "whole numbers must lie between -2^63 and 2^64 - 1")
-    if whole:
-        return int(said)
-    number = float(said)
-    if math.isinf(number):
-        raise Wrong(token, "this number is too large")
-    return int(number) if number.is_integer() and INT_MIN <= number <= INT_MAX else number
-
-
-def _unquoted(token: Token) -> str:
-    def letter(found: re.Match[str]) -> str:
-        code = found[1] or found[2] or found[3]
-        if code is None and found[4] in LETTERS:
-            return LETTERS[found[4]]
-        if code is None or int(code, 16) > 0x10FFFF:
-            why = "write \\\\ for a backslash; \\n, \\t, \\r, \\xhh, \\uhhhh and \\Uhhhhhhhh are known"
-            raise Wrong(token, why, found.start() + 1)
-        return chr(int(code, 16))
-
-    inner = token.said[1:-1]
-    return ESCAPE.sub(letter, inner) if "\\" in inner else inner

@@ -11,7 +11,7 @@ NAME, NUMBER, STRING, COMPARE, STRANGE, END = "NAME", "NUMBER", "STRING", "COMPA
 
 TOKEN = re.compile(
     r"""[ \t\r\n\f]*(?:
-    (?P<NAME>[^\W\d][\w.]*|`(?:[^`\\]|\\.)+`)
+    (?P<NAME>@?[^\W\d][\w.]*|`(?:[^`\\]|\\.)+`)
     |(?P<COMPARE>==|!=|<=|>=|<|>)
     |(?P<NUMBER>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)
     |(?P<MARK>[(),])

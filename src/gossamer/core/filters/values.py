@@ -13,7 +13,8 @@ from msgspec import Struct
 
 from gossamer.core.filters import spans, text_parts
 from gossamer.core.filters.spans import ALL, NONE, Spans, combined
-from gossamer.core.filters.text_parts import TextPart
+from gossamer.core.filters.text_parts import LIKE, TextPart
+from gossamer.core.filters.wildcards import start_of
 
 Value: TypeAlias = str | int | float | bool
 
@@ -61,11 +62,11 @@ class Values(Struct, frozen=True):
         listed = self.texts.points()
         if listed is not None:
             return all(wide.holds(text) for text in listed)
-        start = common_start(self.texts) if wide.musts else ""
+        start = common_start(self.texts) if wide.musts or wide.nots else ""
         return (
             self.texts.within(wide.texts)
             and all(text_parts.must(each, start, self.musts) for each in wide.musts)
-            and all(text_parts.cannot(each, self.musts, self.nots) for each in wide.nots)
+            and all(text_parts.cannot(each, self.musts, self.nots, start) for each in wide.nots)
         )
 
     def weight(self) -> int:
@@ -101,12 +102,11 @@ def made(
             fitting = [spans.point(text) for text in listed if loose.holds(text)]
             return Values(missing, bools, numbers, spans.united(fitting))
         if len(musts) + len(nots) <= PATTERNS_MAX:
-            musts = text_parts.needless(musts, common_start(texts))
-            if any(text_parts.implies(fit, never) for fit in musts for never in nots) or any(
-                text_parts.excludes(one, other) for one in musts for other in musts
-            ):
+            start = common_start(texts)
+            musts = text_parts.needless(musts, start)
+            if any(text_parts.cannot(fit, musts, nots, start) for fit in musts):
                 texts = NONE
-            nots = text_parts.avoided(nots, musts)
+            nots = text_parts.avoided(nots, musts, start)
         else:
             musts, nots = tuple(sorted(dict.fromkeys(musts))), tuple(sorted(dict.fromkeys(nots)))
     return Values(missing, bools, numbers, texts, *((musts, nots) if texts != NONE else ((), ())))
@@ -123,6 +123,11 @@ def common_start(texts: Spans) -> str:
     if length < len(low) and texts.cuts[-1] == (spans.following(low[: length + 1]), spans.BEFORE):
         length += 1
     return low[:length]
+
+
+def implied_start(values: Values) -> bool:
+    """Whether a pattern that its texts are like says all there is to say about how they start."""
+    return any(how == LIKE and spans.starting(start_of(form)) == values.texts for how, form in values.musts)
 
 
 def both(sets: Iterable[Values]) -> Values:
@@ -175,7 +180,7 @@ def around(one: Values, other: Values) -> Values:
     nots = tuple(
         never
         for never in dict.fromkeys((*one.nots, *other.nots))
-        if all(text_parts.cannot(never, each.musts, each.nots) for each in (one, other))
+        if all(text_parts.cannot(never, each.musts, each.nots, start) for each, start in pairs)
     )
     return made(united.missing, united.bools, united.numbers, united.texts, musts, nots)
 

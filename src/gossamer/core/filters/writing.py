@@ -3,9 +3,11 @@
 import re
 from collections.abc import Iterator
 
-from gossamer.core.filters import spans
+from gossamer.core.events import ASKED_BESIDES
+from gossamer.core.filters import spans, wildcards
 from gossamer.core.filters.spans import AFTER, BEFORE, NONE, Cut, Ordered, Spans
-from gossamer.core.filters.values import FALSE, PRESENT, TRUE, Value, Values
+from gossamer.core.filters.text_parts import PLAIN, TextPart
+from gossamer.core.filters.values import FALSE, PRESENT, TRUE, Value, Values, implied_start
 
 KEYWORDS = ("and", "or", "not", "in", "is", "has", "true", "false", "startswith", "endswith", "contains")
 PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.]*")
@@ -16,7 +18,7 @@ ESCAPES = {"\\": "\\\\", '"': '\\"', "\n": "\\n", "\r": "\\r", "\t": "\\t", "`":
 
 
 def name_text(name: str) -> str:
-    if PLAIN_NAME.fullmatch(name) and name not in KEYWORDS:
+    if name in ASKED_BESIDES or (PLAIN_NAME.fullmatch(name) and name not in KEYWORDS):
         return name
     return "`" + escaped(name, keep='"') + "`"
 
@@ -57,11 +59,16 @@ def _one_kind(called: str, values: Values) -> list[str]:
         return [{TRUE: called, FALSE: f"{called} == false"}.get(values.bools, f"{called} is bool")]
     if values.numbers != NONE:
         return _spans(called, values.numbers) or [f"{called} is number"]
-    fits = [f"{called} {how} {value_text(sought)}" for how, sought in values.musts]
-    said = [*_spans(called, values.texts), *fits]
-    nots = [f"not {called} {how} {value_text(sought)}" for how, sought in values.nots]
+    fits = [_fit(called, each) for each in values.musts]
+    said = [*([] if implied_start(values) else _spans(called, values.texts)), *fits]
+    nots = [f"not {_fit(called, each)}" for each in values.nots]
     typed = bool(fits) or any(not each.startswith("not ") for each in said)
     return [*([] if typed else [f"{called} is text"]), *said, *nots]
+
+
+def _fit(called: str, part: TextPart) -> str:
+    how, sought = part
+    return f"{called} {how} {value_text(sought if how in PLAIN else wildcards.plain(sought))}"
 
 
 def _spans(called: str, within: Spans) -> list[str]:
@@ -123,4 +130,4 @@ def _exceptions(called: str, values: Values) -> Iterator[str]:
         for low, high in gaps.intervals() if gaps != NONE else ():
             if low is None or high is None or not spans.is_point(low, high):
                 yield f"not {_interval(called, low, high)}"
-    yield from (f"not {called} {how} {value_text(sought)}" for how, sought in values.nots)
+    yield from (f"not {_fit(called, each)}" for each in values.nots)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from gossamer.core import topics
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Attribute
+from gossamer.core.events import ASKED_BESIDES, Attribute
 from gossamer.core.typed import NO_PARENTS, Parents
 from gossamer.live.keys.trust import Act
 from gossamer.live.links.control import KEY_MAX, NAME_MAX, PATIENCE_MAX_S, TYPES_MAX
@@ -74,7 +74,7 @@ def chance_of(climb: float | None) -> float | None:
 
 def subscription(
     topic: str,
-    where: str,
+    where: "str | Filter",
     name: str,
     from_start: bool = False,
     ordered: bool = False,
@@ -133,6 +133,10 @@ def attributes_of(attributes: Mapping[str, Attribute] | None) -> dict[str, Attri
     named = {
         name_of("an attribute's name", name, 1, ATTRIBUTE_NAME_MAX): value for name, value in (attributes or {}).items()
     }
+    if wrong := [name for name in ASKED_BESIDES if name in named]:
+        raise Misuse(
+            f"no attribute is called {wrong[0]}: filters ask by that what every event has; choose another name"
+        )
     return {name: value_of(name, value) for name, value in named.items()}
 
 
@@ -163,14 +167,16 @@ def name_of(what: str, name: str, least: int, most: int) -> str:
     return plain(name)
 
 
-def filter_of(where: str) -> "Filter | None":
+def filter_of(where: "str | Filter") -> "Filter | None":
     """What a subscription asks of attributes; None: nothing. Says what is wrong with a text that is no filter."""
+    if isinstance(where, str) and not where:
+        return None
+    from gossamer.core.filters import Filter, parse  # a node that filters nothing need not load the grammar
+
+    if isinstance(where, Filter):
+        return where
     if not isinstance(where, str):
         raise Misuse(f"where is a filter in words like 'price > 100', not {type(where).__name__}")
-    if not where:
-        return None
-    from gossamer.core.filters import parse  # a node that filters nothing need not load the grammar
-
     return parse(where)
 
 

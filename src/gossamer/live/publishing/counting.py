@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import Attribute, Event, asked_of
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.topics import Topic
 from gossamer.live.clients.arguments import too_large
@@ -71,6 +71,10 @@ class Counting:
             event = replace(event, tags=self.tagger.tags(patterns, now_us, room=0))
             head = head_of(event)
         return event, head
+
+    def asked(self, draft: Draft) -> Mapping[str, Attribute]:
+        """What filters may ask of the event to be."""
+        return asked_of(draft.attributes, draft.topic, self.me, draft.at_us)
 
     def take_back(self, events: Sequence[Event]) -> None:
         """The events numbered last are not published after all: the next ones get their numbers."""

@@ -155,7 +155,7 @@ class Publishing:
         self._seal_soon()
 
     def _patterns(self, draft: Draft) -> Sequence[int]:
-        return self.driver.machine.patterns(draft.topic, draft.attributes)
+        return self.driver.machine.patterns(draft.topic, self.counting.asked(draft))
 
     def _room(self) -> int:
         """Bytes that fit into the outbox beside what is there or on its way."""
@@ -230,8 +230,9 @@ class Publishing:
         return [self.waiting.popleft() for _ in range(count)]
 
     def _sealed(self, drafts: list[Draft]) -> "Batch":
-        now_us, number, patterns = self.driver.clock.now_us(), self.counting.number, self.driver.machine.patterns
-        numbered = [number(draft, patterns(draft.topic, draft.attributes), now_us) for draft in drafts]
+        now_us, patterns = self.driver.clock.now_us(), self.driver.machine.patterns
+        number, asked = self.counting.number, self.counting.asked
+        numbered = [number(draft, patterns(draft.topic, asked(draft)), now_us) for draft in drafts]
         events = [event for event, _ in numbered]
         for event in events:
             if event.tags and event.tags[-1].pattern == UNCOUNTED:

@@ -65,7 +65,7 @@ class Audience:
             yield inbox, events
         for event in events if indexes else ():
             for index in indexes:
-                for inbox in index.matches(event.attributes):
+                for inbox in index.wanting(event):
                     yield inbox, (event,)
 
     def _concerned(self, topic: Topic) -> "tuple[list[Inbox], list[Index[Inbox]]]":

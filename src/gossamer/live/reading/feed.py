@@ -85,7 +85,7 @@ class DurableFeed:
         row = self.row
         if item.place <= row.began and item.published_us < row.since_us and not self.coverage.began(item):
             return False  # it was opened with a bookmark, and had not begun when this was published
-        return self.filter is None or self.filter.matches(item.attributes)
+        return self.filter is None or self.filter.wants(item)
 
     @property
     def behind(self) -> int:

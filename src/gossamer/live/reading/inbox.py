@@ -103,7 +103,7 @@ class Inbox:
     def _offer(self, item: Delivery) -> None:
         if self.behind is not None:
             return
-        if self.filter is not None and not self.filter.matches(item.attributes):
+        if self.filter is not None and not self.filter.wants(item):
             self._pass_over(item)
         elif len(self.memory) < self.items_max and self.size < self.bytes_max:
             if self.lost:
@@ -235,7 +235,7 @@ class Inbox:
             except TooDeep:
                 self.memory.append(Gap(1, "an event goes deeper than can be read from where this reader is called"))
                 continue
-            if self.filter is None or self.filter.matches(item.attributes):
+            if self.filter is None or self.filter.wants(item):
                 self.memory.append(item)
                 self.size += len(item.payload)
             elif self.order is not None:

@@ -215,7 +215,7 @@ def may_miss(reader: Inbox | DurableFeed, topic: Topic, wide: "Filter", hierarch
         return False  # it reads more than is counted here: that is counted too
     from gossamer.core.filters import EVERYTHING  # a node that filters nothing need not load the grammar
 
-    return wide.covers(reader.filter or EVERYTHING)
+    return wide.covers(EVERYTHING if reader.filter is None else reader.filter)
 
 
 def is_whole(pack: Pack, deliveries: Sequence[Deliver | Relayed]) -> bool:

@@ -145,4 +145,4 @@ def _matches(event: Event, where: str) -> bool:
         wanted = filter_of(Pattern(event.topic, where))
     except Misuse:
         return False
-    return wanted is None or wanted.matches(event.attributes)
+    return wanted is None or wanted.wants(event)

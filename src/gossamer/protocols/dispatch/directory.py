@@ -20,7 +20,7 @@ class Directory:
         self.counts: dict[Topic, dict[Peer, int]] = {}
         "How many patterns of a topic each holds."
         self.index = PatternIndex(hierarchy)
-        self.matching = self.index.matching
+        self.matching, self.asked = self.index.matching, self.index.asked
 
     def add(self, pattern: Pattern, wanted: "Filter | None", holder: Peer) -> None:
         holders = self.holders.setdefault(pattern, {})

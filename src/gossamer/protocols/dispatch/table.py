@@ -134,7 +134,7 @@ class Table:
         if not others:
             return []
         found: dict[Peer, None] = {}
-        for pattern in self.routes.matching(event.topic, event.attributes):
+        for pattern in self.routes.matching(event.topic, self.routes.asked(event)):
             found |= holders[pattern]
             found.pop(besides, None)
             if len(found) == others:
@@ -177,7 +177,9 @@ class Table:
 
     def _including(self, index: PatternIndex, pattern: Pattern) -> Iterator[Pattern]:
         """Those of an index that include a pattern."""
-        narrow = self.filters.get(pattern) or self.interest.patterns.get(pattern)
+        narrow = self.filters.get(pattern)
+        if narrow is None:
+            narrow = self.interest.patterns.get(pattern)
         if narrow is None and pattern.where:  # reading what peers make up without end would take all our time
             narrow = made_up(pattern) if self.hidden else None
             pattern = Pattern(pattern.topic) if narrow is None else pattern

@@ -37,7 +37,7 @@ class KnownRow:
         self.wanted = wanted(row.interest)
 
     def matches(self, event: Event) -> bool:
-        return self.wanted is not None and self.wanted.matches(event.topic, event.attributes, self.hierarchy)
+        return self.wanted is not None and self.wanted.wants(event, self.hierarchy)
 
     @property
     def place(self) -> tuple[Address, Peer]:

@@ -5,7 +5,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from gossamer.core.errors import GossamerError
-from gossamer.core.events import Attribute
+from gossamer.core.events import Attribute, Event
 from gossamer.core.pattern_index import filter_of
 from gossamer.core.patterns import Pattern
 from gossamer.core.topics import Hierarchy, Topic
@@ -28,6 +28,9 @@ class WantedPatterns:
         "None: everything of the topic."
         for pattern, each in read(interest).items():
             self.filters.setdefault(pattern.topic, []).append(each)
+        there = (each for asked in self.filters.values() for each in asked if each is not None)
+        self.asks_besides = any(each.asks_besides for each in there)
+        "Whether a filter asks for more than attributes."
 
     def matches(self, topic: Topic, attributes: Mapping[str, Attribute], hierarchy: Hierarchy) -> bool:
         """Whether an event of this topic with these attributes is wanted."""
@@ -36,6 +39,9 @@ class WantedPatterns:
             for above in (topic, *hierarchy.ancestors(topic))
             for each in self.filters.get(above, ())
         )
+
+    def wants(self, event: Event, hierarchy: Hierarchy) -> bool:
+        return self.matches(event.topic, event.asked if self.asks_besides else event.attributes, hierarchy)
 
     def touches(self, topic: Topic, hierarchy: Hierarchy) -> bool:
         """Whether some event of this topic may be wanted."""

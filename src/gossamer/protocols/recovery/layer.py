@@ -193,7 +193,7 @@ class Recovery(Layer):
             return
         mine, unsure = via == self.node.me, self.linked_us is not None and self.node.now_us < self.linked_us + UNSURE_US
         for one in carried.each():
-            if (mine and unsure) or self._matching(one.event.topic, one.event.attributes):
+            if (mine and unsure) or self._matching(one.event.topic, one.event.asked):
                 self.holding.keep(one, wanted or mine)
                 self.listing.add(one)
 
@@ -205,7 +205,7 @@ class Recovery(Layer):
         if left_out and not self.streams.local:
             return True
         counted = {tag.pattern for tag in event.tags}
-        matching = self._matching(event.topic, event.attributes)
+        matching = self._matching(event.topic, event.asked)
         others = [each for each in matching if each.signature not in counted]
         self.streams.not_counted(event, others)
         return left_out or bool(others)

@@ -107,7 +107,7 @@ class Tails:
             tail = self.own.get(tag.pattern)
             if tail is None or tail.incarnation != event.id.incarnation:
                 if matching is None:
-                    matching = {each.signature: each for each in self.ground.patterns(event.topic, event.attributes)}
+                    matching = {each.signature: each for each in self.ground.patterns(event.topic, event.asked)}
                 tail = self._open(tag, matching.get(tag.pattern), event)
             if tail is not None:
                 tail.sequence, tail.last_us, tail.repeats = tag.sequence, self.node.now_us, 0
