@@ -79,7 +79,7 @@ def write_story(
                 host=(hosts or {}).get(told.name, "one"),
                 offset_us=(offsets_us or {}).get(told.name),
             )
-            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0, do=at_once)
+            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0, sealer=None, do=at_once)
         writers[key].row(told.kind, told.at_us + (ahead_us or {}).get(told.name, 0), **told.columns)
         if told.kind == "stop":
             stopped.add(key)
