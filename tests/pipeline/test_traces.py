@@ -76,6 +76,7 @@ def test_a_row_becomes_a_row_with_what_the_head_says(tmp_path: Path) -> None:
         "hops": 2,
         "bytes": 64,
         "detail": "redelivered",
+        "attributes": None,
     }
     assert table.to_pylist()[1]["topic"] is None
 

@@ -72,7 +72,9 @@ class Head(Struct, frozen=True):
     offset_us: int | None = None
     """The node's clock minus its host's monotonic clock. Rows have the time of the wall clock at the node's start plus
     what the monotonic one has run since, so this says how far the clocks of two nodes of one host differ."""
-    values: Values = "off"
+    values: Values | None = None
+    """What its rows tell of attributes. None: it was written before they could, when details of more than 500 letters
+    were cut, filters too."""
     sealed_to: bytes = b""
     "Where attributes are sealed: what the key that opens them is known by,"
     sealed_by: bytes = b""

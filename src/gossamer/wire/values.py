@@ -75,7 +75,7 @@ def decoded(data: bytes) -> dict[str, Attribute] | None:
 
 def kept(head: Head, row: Row) -> bytes | None:
     """A row's attributes as they are kept away from their file; nothing, if it has none."""
-    if row.attributes is None or head.values == "off":
+    if row.attributes is None or head.values in (None, "off"):
         return None
     return _encoder.encode(KeptValues(head.values, row.attributes, row.seq, head.sealed_to, head.sealed_by))
 

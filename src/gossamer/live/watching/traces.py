@@ -139,7 +139,7 @@ class SegmentWriter:
         rows = self._rows
         # A tuple is encoded as a Row is, and costs half as much to make.
         row = (self.seq, at_us, kind, peer, topic, publisher, incarnation, sequence, hops, bytes, detail)
-        if attributes is not None and self.head.values != "off":
+        if attributes is not None and self.head.values in ("plain", "sealed"):
             event = EventId(publisher or 0, incarnation or 0, sequence or 0)
             row = (*row, self._told(event, attributes))  # type: ignore[assignment]
         rows.append(row)
