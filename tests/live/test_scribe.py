@@ -91,7 +91,7 @@ def test_rows_that_could_not_even_wait_for_a_slow_disk_are_lost_and_counted(
 
     async def scenario() -> None:
         writing, stuck = Scribe(WatchedLoop(Failures(Metrics()))), threading.Event()
-        segment = SegmentWriter(tmp_path, Head("net", 7, name="node-7"), now_us=lambda: 0, do=writing.do)
+        segment = SegmentWriter(tmp_path, Head("net", 7, name="node-7"), now_us=lambda: 0, sealer=None, do=writing.do)
         writing.do(stuck.wait)
         for number in range(20):
             segment.row("deliver", number, 9, ".a", 3, 1, number, 2, 64, "x" * 200)
@@ -142,7 +142,13 @@ def test_a_node_prunes_when_it_starts_and_when_a_segment_is_finished(tmp_path: P
     head = Head("net", 7, name="n", incarnation=9)
     written(tmp_path, "n-1-0.segment", days_old=40)
     segment = SegmentWriter(
-        tmp_path, head, now_us=lambda: int(NOW_S * 1e6), segment_bytes=1, budget=Budget(30 * DAY_S, 1 << 30), do=at_once
+        tmp_path,
+        head,
+        now_us=lambda: int(NOW_S * 1e6),
+        segment_bytes=1,
+        budget=Budget(30 * DAY_S, 1 << 30),
+        sealer=None,
+        do=at_once,
     )
     assert names(tmp_path) == []
     written(tmp_path, "n-1-1.segment", days_old=40)
@@ -155,7 +161,7 @@ def test_a_folder_that_cannot_be_looked_at_keeps_nothing_from_being_written(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     segment = SegmentWriter(
-        tmp_path / "there", Head("net", 7, name="n"), now_us=lambda: 0, budget=EVERYTHING, do=at_once
+        tmp_path / "there", Head("net", 7, name="n"), now_us=lambda: 0, budget=EVERYTHING, sealer=None, do=at_once
     )
     (tmp_path / "there").rmdir()
     segment._prune()

@@ -28,7 +28,7 @@ class Clock:
 
 def writer(folder: Path, head: Head = HEAD, **limits: int) -> tuple[SegmentWriter, Clock]:
     clock = Clock()
-    return SegmentWriter(folder, head, now_us=clock, do=at_once, **limits), clock
+    return SegmentWriter(folder, head, now_us=clock, sealer=None, do=at_once, **limits), clock
 
 
 def read(path: Path) -> tuple[list[Row], str | None]:

@@ -378,7 +378,8 @@ STORIES: dict[str, tuple[str, dict[str, int]]] = {
     ),
 }
 COUNTED = (
-    *("events", "promised", "expected", "delivered", "missing", "in_doubt", "broken", "duplicates", "redelivered"),
+    *("events", "promised", "expected", "delivered", "missing", "in_doubt", "unmatched", "broken"),
+    *("duplicates", "redelivered"),
     *("negative_latencies", "parasites", "declared", "found", "strays", "relays", "messages", "bytes"),
 )
 SKEWED = """

@@ -2,8 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from gossamer.core.errors import Misuse
+from gossamer.core.filters import parse
 from gossamer.core.ids import peer_of
 from gossamer.core.topics import Hierarchy
 from pipeline.stories import Told
@@ -21,6 +23,16 @@ class Spell(NamedTuple):
     why: str
     from_us: int
     to_us: int
+    where: str | None = None
+
+    def asks(self, attributes: dict[str, Any] | None) -> bool | None:
+        """Whether it is about an event with these; None: nobody knows."""
+        if self.where is None:
+            return True
+        try:
+            return None if attributes is None else parse(self.where).matches(attributes)
+        except Misuse:
+            return None
 
 
 class Story:
@@ -36,6 +48,10 @@ class Story:
         self.events = {row.event: "" for row in self.rows if row.event and row.kind in ("publish", "deliver")}
         for event in self.events:
             self.events[event] = self.topic_of(event)
+        told_first = sorted(self.rows, key=lambda row: (row.at_us, row.life), reverse=True)
+        self.attributes = {row.event: row.columns["attributes"] for row in told_first
+                           if row.kind == "publish" and row.event and "attributes" in row.columns
+                           and peer_of(row.name) == row.event[0]}  # fmt: skip
 
     def end(self, life: Life) -> tuple[int, bool]:
         """When a life ended, and whether in good order."""
@@ -50,8 +66,10 @@ class Story:
             for at, row in enumerate(rows):
                 topic = row.columns.get("topic")
                 if row.kind == "subscribe":
-                    ends = [r.at_us for r in rows[at:] if r.kind == "unsubscribe" and r.columns["topic"] == topic]
-                    yield Spell(topic, "subscribe", row.at_us, min([*ends[:1], end]))
+                    where = row.columns.get("detail")
+                    ends = [r.at_us for r in rows[at:] if r.kind == "unsubscribe"
+                            and (r.columns["topic"], r.columns.get("detail")) == (topic, where)]  # fmt: skip
+                    yield Spell(topic, "subscribe", row.at_us, min([*ends[:1], end]), where)
                 elif row.kind == "publish":
                     yield Spell(topic, "publish", row.at_us, end)
                 elif row.kind == "relay" and row.event is None:
@@ -78,16 +96,24 @@ class Story:
                     return True
         return False
 
-    def covered(self, name: str, topic: str, moment_us: int, *whys: str) -> bool:
-        return any(spell.from_us <= moment_us <= spell.to_us and HIERARCHY.includes(spell.topic, topic)
-                   for spell in self.spells[name] if spell.why in whys)  # fmt: skip
+    def covered(self, name: str, event: Event, moment_us: int, *whys: str, margin_us: int = 0) -> set[bool | None]:
+        """What the spells of that moment say of the event, if there are any: it is wanted, it is not, or who knows."""
+        topic, attributes = self.events.get(event, ""), self.attributes.get(event)
+        return {spell.asks(attributes) for spell in self.spells[name]
+                if spell.why in whys and HIERARCHY.includes(spell.topic, topic)
+                and spell.from_us - margin_us <= moment_us <= spell.to_us + margin_us}  # fmt: skip
 
-    def subscribed(self, name: str, topic: str, from_us: int, to_us: int) -> tuple[bool, bool]:
-        """Whether for all of this time, and whether for any of it: it is looked at wherever something may change."""
+    def subscribed(self, name: str, event: Event, from_us: int, to_us: int) -> tuple[bool, bool, bool]:
+        """Whether for all of this time, whether for any of it, and whether perhaps: it is looked at wherever something
+        may change."""
         changes = [at for spell in self.spells[name] for at in (spell.from_us, spell.to_us, spell.to_us + 1)]
         moments = [from_us, to_us, *(at for at in changes if from_us <= at <= to_us)]
-        held = [self.covered(name, topic, at, "subscribe") for at in moments]
-        return all(held), any(held)
+        held = [self.covered(name, event, at, "subscribe") for at in moments]
+        return (
+            all(True in each for each in held),
+            any(True in each for each in held),
+            any(None in each for each in held),
+        )
 
     def audit(self) -> Counter[str]:
         found: Counter[str] = Counter(events=len(self.events))
@@ -102,15 +128,16 @@ class Story:
     def judge_pair(self, found: Counter[str], event: Event, topic: str, at: int, timed: bool, name: str) -> None:
         got = [row for row in self.rows if (row.name, row.kind, row.event) == (name, "deliver", event)]
         marked = [row for row in got if str(row.columns.get("detail")).startswith("redelivered")]
-        whole, some = self.subscribed(name, topic, at - GRACE_US, at + GRACE_US)
+        whole, some, perhaps = self.subscribed(name, event, at - GRACE_US, at + GRACE_US)
         found["expected"] += whole
-        found["in_doubt"] += some and not whole
+        found["in_doubt"] += (some or perhaps) and not whole
+        found["unmatched"] += perhaps and not whole
         found["delivered"] += whole and bool(got)
         found["missing"] += whole and not got
         found["broken"] += whole and not got and self.promised(event)
         found["redelivered"] += len(marked)
         found["duplicates"] += max(0, len(got) - len(marked) - 1)
-        if got and timed and some and peer_of(name) != event[0]:
+        if got and timed and (some or perhaps) and peer_of(name) != event[0]:
             found["negative_latencies"] += min(row.at_us for row in got) < at
 
     def judge_copies(self, found: Counter[str]) -> None:
@@ -118,17 +145,18 @@ class Story:
         for row in self.rows:
             topic = self.events.get(row.event or (0, 0, 0)) or row.columns.get("topic")
             if row.kind in COPIES and row.event and topic:
-                pairs[self.judge_copy(row, topic)].add((row.name, row.event))
+                self.events.setdefault(row.event, topic)
+                pairs[self.judge_copy(row, row.event)].add((row.name, row.event))
         found.update({f"{kind}s": len(those) for kind, those in pairs.items() if kind != "wanted"})
 
-    def judge_copy(self, row: Told, topic: str) -> str:
-        member = "subscribe", "publish"
-        wanted = self.covered(row.name, topic, row.at_us, *member)
-        if self.covered(row.name, topic, row.at_us, "relay") and (row.kind == "relay" or not wanted):
+    def judge_copy(self, row: Told, event: Event) -> str:
+        """A delivery is for who subscribes; bytes are for who publishes, too."""
+        member = ("subscribe",) if row.kind == "deliver" else ("subscribe", "publish")
+        wanted = bool({True, None} & self.covered(row.name, event, row.at_us, *member))
+        excused = row.kind == "relay" or (not wanted and row.kind != "deliver")
+        if excused and self.covered(row.name, event, row.at_us, "relay"):
             return "relay"
         if wanted:
             return "parasite" if row.kind == "parasite" else "wanted"
-        near = any(spell.from_us - GRACE_US <= row.at_us <= spell.to_us + GRACE_US
-                   and HIERARCHY.includes(spell.topic, topic)
-                   for spell in self.spells[row.name] if spell.why in member)  # fmt: skip
+        near = {True, None} & self.covered(row.name, event, row.at_us, *member, margin_us=GRACE_US)
         return "stray" if near else "parasite"

@@ -4,18 +4,22 @@
     a 5.1 deliver b:1 hops=2
 
 Node (`a`, or `a/2` in its second life), seconds, kind, then in any order a topic, an event (`b:1`, or `b/2:1`), or its
-publisher alone (`b`, or `b/2`), and columns by name. A life without a stop was killed: its file is not sealed.
+publisher alone (`b`, or `b/2`), columns by name, and attributes (`@k=1`; `@` alone: it has none). A life without a stop
+was killed: its file is not sealed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
+
 from gossamer.core.ids import peer_of
-from gossamer.core.trace import Head, Level
+from gossamer.core.trace import Head, Level, Values
 from gossamer.live.watching.scribe import at_once
 from gossamer.live.watching.traces import SegmentWriter
 from gossamer.wire.segment import OPEN, SEALED
+from gossamer.wire.values import Sealer
 
 BEGAN_US = 1_700_000_000_000_000
 
@@ -42,7 +46,9 @@ def lines(story: str) -> Iterator[Told]:
         columns: dict[str, Any] = {}
         for word in rest:
             key, equals, value = word.partition("=")
-            if equals:
+            if word.startswith("@"):
+                columns.setdefault("attributes", {}).update({key[1:]: value_of(value)} if equals else {})
+            elif equals:
                 columns[key] = peer_of(value) if key == "peer" else value if key == "detail" else int(value)
             elif word.startswith("."):
                 columns["topic"] = word
@@ -54,6 +60,13 @@ def lines(story: str) -> Iterator[Told]:
         yield Told(name, int(life or 1), BEGAN_US + round(float(seconds) * 1e6), kind, columns)
 
 
+def value_of(text: str) -> str | int | float | bool:
+    try:
+        return msgspec.json.decode(text, type=bool | int | float)
+    except msgspec.DecodeError:
+        return text
+
+
 def write_story(
     folder: Path,
     run: str,
@@ -63,6 +76,8 @@ def write_story(
     hosts: dict[str, str] | None = None,
     ahead_us: dict[str, int] | None = None,
     offsets_us: dict[str, int] | None = None,
+    values: Values = "plain",
+    sealer: Callable[[], Sealer] | None = None,
 ) -> None:
     """Segments below folder/run. The clock of a node shows `ahead_us` too much, and its head may say why."""
     writers: dict[tuple[str, int], SegmentWriter] = {}
@@ -78,8 +93,9 @@ def write_story(
                 level=level,
                 host=(hosts or {}).get(told.name, "one"),
                 offset_us=(offsets_us or {}).get(told.name),
+                values=values,
             )
-            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0, do=at_once)
+            writers[key] = SegmentWriter(folder / run, head, now_us=lambda: 0, sealer=sealer, do=at_once)
         writers[key].row(told.kind, told.at_us + (ahead_us or {}).get(told.name, 0), **told.columns)
         if told.kind == "stop":
             stopped.add(key)

@@ -15,34 +15,39 @@ from gossamer.pipeline import audit, audit_verdict
 from gossamer.pipeline.results import read_table
 from pipeline.audit_stories import COUNTED, STORIES
 from pipeline.audited import Audited
+from pipeline.filter_stories import ASKED
 from pipeline.oracle import Story
 from pipeline.recovery_stories import RECOVERIES
 from pipeline.returned import ACKNOWLEDGED, GIVEN, RUN
 from pipeline.stories import BEGAN_US, lines
-from pipeline.wild_stories import WILD
+from pipeline.wild_stories import FILTERED, WILD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
 
+TOLD = STORIES | ASKED
+
 # Definitions
 
 
-@pytest.mark.parametrize("name", STORIES)
+@pytest.mark.parametrize("name", TOLD)
 def test_a_story_is_counted_as_it_is_told(audited: Audited, name: str) -> None:
-    assert audited.counts(name) == STORIES[name][1]
+    assert audited.counts(name) == TOLD[name][1]
 
 
-@pytest.mark.parametrize("name", [name for name in (*STORIES, *WILD) if name != "two starts under one head"])
+@pytest.mark.parametrize(
+    "name", [name for name in (*STORIES, *ASKED, *WILD, *FILTERED) if name != "two starts under one head"]
+)
 def test_the_audit_agrees_with_its_definitions_in_plain_python(audited: Audited, name: str) -> None:
-    story = STORIES[name][0] if name in STORIES else WILD[name]
+    story = TOLD[name][0] if name in TOLD else (WILD | FILTERED)[name]
     ours = {key: n for key, n in audited.counts(name).items() if key not in ("declared", "found", "messages", "bytes")}
     assert ours == dict(Story(lines(story)).audit())
 
 
 def test_wild_stories_hold_everything_the_audit_counts() -> None:
-    together = sum((Story(lines(story)).audit() for story in WILD.values()), Story([]).audit())
+    together = sum((Story(lines(story)).audit() for story in (WILD | FILTERED).values()), Story([]).audit())
     assert set(together) == set(COUNTED) - {"declared", "found", "messages", "bytes"}
     assert min(together.values()) >= 4
 
@@ -176,7 +181,7 @@ def test_the_verdict_is_written_as_it_is_told(audited: Audited) -> None:
 
 
 def test_every_run_and_node_is_there_and_copies_of_a_file_count_once(audited: Audited) -> None:
-    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(WILD) + 5
+    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(ASKED) + len(WILD) + len(FILTERED) + 8
     assert audited.verdict.nodes == len(audited.table("per_node"))
     assert audited.verdict.lost_rows == 0
 
@@ -214,7 +219,7 @@ def test_many_tasks_come_to_the_same_as_one(
     audited: Audited, spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(audit, "ROWS_FOR_ONE_TASK", 0)
-    assert audit.audit_folder(spark, audited.traces, tmp_path) == audited.verdict
+    assert audit.audit_folder(spark, audited.traces, tmp_path, unlock=audited.unlock) == audited.verdict
     for table in sorted(audited.out.glob("*.csv")):
         assert (tmp_path / table.name).read_text() == table.read_text(), table.name
         assert read_table(tmp_path, table.stem) == read_table(audited.out, table.stem), table.name

@@ -56,6 +56,7 @@ def test_events_that_nobody_but_a_killed_publisher_had_are_counted_apart(audited
 def test_a_subscription_that_is_filtered_on_the_way_expects_nothing_for_sure(audited: Audited) -> None:
     counts = audited.counts("filtered on the way")
     assert counts.pop("in_doubt") == 4  # a's and b's: b asked for everything too, but late
+    assert counts.pop("unmatched") == 4
     assert counts == {"events": 2, "promised": 2, "expected": 2, "delivered": 2, "relays": 1}
 
 

@@ -76,6 +76,7 @@ def test_a_row_becomes_a_row_with_what_the_head_says(tmp_path: Path) -> None:
         "hops": 2,
         "bytes": 64,
         "detail": "redelivered",
+        "attributes": None,
     }
     assert table.to_pylist()[1]["topic"] is None
 
@@ -168,7 +169,7 @@ def test_a_store_that_cannot_be_made_is_named(spark: "SparkSession", tmp_path: P
 
 def test_each_segment_is_converted_once_and_one_that_grows_again(spark: "SparkSession", tmp_path: Path) -> None:
     traces, store = tmp_path / "traces [all]", tmp_path / "store {1}"
-    writer = SegmentWriter(traces, HEAD, now_us=lambda: 0, do=at_once)
+    writer = SegmentWriter(traces, HEAD, now_us=lambda: 0, sealer=None, do=at_once)
     writer.row("start", 1)
     writer.tick()
     segment(traces / "other" / "x-1-0.segment", ROW, head=Head("another run", 8, incarnation=2))

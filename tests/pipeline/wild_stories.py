@@ -8,8 +8,12 @@ KINDS = (
 )
 
 
-def wild_story(seed: int) -> str:
-    """Anything, in an order that could be."""
+FILTERS = ("k==0", "k>=1", "k==0", "k>=1", "k<0", "", "", "k=~0")
+"One that nothing matches, and one that is none, among them."
+
+
+def wild_story(seed: int, filtered: bool = False) -> str:
+    """Anything, in an order that could be; `filtered`: with subscriptions that ask for a part."""
     draw = random.Random(seed)
     topics = [".", ".x", ".x.y", ".xy"]
     rows: list[tuple[float, str, str]] = []
@@ -22,9 +26,11 @@ def wild_story(seed: int) -> str:
                 kind, topic = draw.choice(KINDS), draw.choice(topics)
                 if kind == "publish":
                     published.append(f"{topic} {draw.choice([who, who, name])}:{number}")  # or of its first life
-                    rows.append((moment, who, f"publish {published[-1]}"))
+                    told = draw.choice(["", " @k=0", " @k=1", " @k=2", " @"]) if filtered else ""
+                    rows.append((moment, who, f"publish {published[-1]}{told}"))
                 elif kind in ("subscribe", "unsubscribe"):
-                    rows.append((moment, who, f"{kind} {topic}"))
+                    asked = draw.choice(FILTERS) if filtered else ""
+                    rows.append((moment, who, f"{kind} {topic}" + (f" detail={asked}" if asked else "")))
                 else:
                     rows.append((moment, who, kind))
             rows += [(start, who, "start"), *([(end, who, "stop")] if draw.random() < 0.6 else [])]
@@ -42,3 +48,4 @@ def wild_words(draw: random.Random, words: str, published: list[str]) -> str:
 
 
 WILD = {f"wild {seed}": wild_story(seed) for seed in range(12)}
+FILTERED = {f"filtered {seed}": wild_story(seed, filtered=True) for seed in range(100, 116)}

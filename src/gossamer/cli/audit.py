@@ -1,6 +1,7 @@
 """gossamer audit: who should have had what, who had it, who got it unasked."""
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -10,14 +11,18 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gossamer.cli.console import SafeConsole
+from gossamer.cli.keys import read_passphrase
 from gossamer.cli.running import starting_spark
 from gossamer.cli.terminal import say_json
-from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
+from gossamer.core.trace import Head
+from gossamer.live.keys.auditing import AuditKey, keys_of_files
+from gossamer.pipeline.audit import STEPS, Unlock, audit_folder, check_folders
 from gossamer.pipeline.audit_verdict import Result, Verdict
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
-from gossamer.web.audit import sentence, write_report
+from gossamer.web.audit import doubts, sentence, write_report
+from gossamer.wire.values import Opener
 
 FIRST = 5
 "Missing deliveries named in the terminal."
@@ -37,9 +42,24 @@ WIDE = 100
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder for verdict, tables and report; default TRACES/audit."
 )
+@click.option(
+    "--key",
+    "keys",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="audit.key of `gossamer keys audit`: opens attributes, to judge filters (repeatable).",
+)
+@click.option("--passphrase-file", type=click.Path(path_type=Path), help="Opens --key, if it is encrypted.")
 @click.option("--master", help="Spark master; default local[*].")
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
-def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -> None:
+def command(
+    traces: Path,
+    out: Path | None,
+    keys: tuple[Path, ...],
+    passphrase_file: Path | None,
+    master: str | None,
+    as_json: bool,
+) -> None:
     """Whether every subscriber got every event, and who got one unasked: from the traces of all nodes, on Spark.
 
     TRACES is the folder the nodes write to, with the segments of killed nodes and of several runs as they are. Writes
@@ -49,8 +69,11 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     check_folders(traces, out)
+    unlock = Unlocking(keys, passphrase_file) if keys else None
     with starting_spark(console, master) as spark:
-        verdict = audit_with_progress(console, spark, traces, out)
+        verdict = audit_with_progress(console, spark, traces, out, unlock)
+    if unlock is not None and unlock.unfit:
+        console.print(unlock.unfit, style="yellow", highlight=False)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
     if as_json:
         say_json(verdict)
@@ -59,7 +82,27 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     sys.exit(EXIT_CODES[verdict.result])
 
 
-def audit_with_progress(console: Console, spark: Session, traces: Path, out: Path) -> Verdict:
+class Unlocking:
+    """What keys that audit make of the segments' heads. The keys stay in this process: tasks get those of the files."""
+
+    def __init__(self, keys: Sequence[Path], passphrase_file: Path | None) -> None:
+        passphrase = read_passphrase(passphrase_file)
+        self.audits = [AuditKey.read(path, passphrase) for path in keys]
+        self.unfit = ""
+        "What to say of keys that open nothing here."
+
+    def __call__(self, heads: Sequence[Head]) -> Opener:
+        sealed_to = {head.sealed_to.hex() for head in heads if head.values == "sealed"}
+        if not sealed_to.intersection(each.short.hex() for each in self.audits):
+            named = f"sealed to {', '.join(sorted(sealed_to))}" if sealed_to else "not sealed"
+            given = ", ".join(each.short.hex() for each in self.audits)
+            self.unfit = f"The key given ({given}) opens none of these traces: they are {named}."
+        return keys_of_files(self.audits, heads)
+
+
+def audit_with_progress(
+    console: Console, spark: Session, traces: Path, out: Path, unlock: Unlock | None = None
+) -> Verdict:
     columns = (TextColumn("audit: {task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar, begun = progress.add_task("segments", total=len(STEPS)), list[str]()
@@ -68,7 +111,7 @@ def audit_with_progress(console: Console, spark: Session, traces: Path, out: Pat
             if begun:
                 progress.update(bar, completed=len(begun) - 1, description=begun[-1])
 
-        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append), look)
+        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append, unlock), look)
 
 
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:
@@ -80,6 +123,8 @@ def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> 
         console.print(f"  {row['name']} lacks {event} ({row['topic']}): {place}", markup=False, highlight=False)
     if verdict.missing > FIRST:
         console.print(f"  … and {verdict.missing - FIRST:,} more in {out / 'missing.parquet'}", highlight=False)
+    for doubt in doubts(verdict):
+        console.print(f"  {doubt}", highlight=False)
     console.print(f"  {asides(verdict)}", style="dim", highlight=False)
     console.print(
         f"Report with plots: [bold]{escape(str(page))}[/] · tables: {escape(str(out))}/*.parquet, *.csv",

@@ -139,6 +139,22 @@ def revoke(net: Path, node: str | None, key: str | None, passphrase_file: Path |
     say(f"The list is now version {version}: tell one running node, with SIGHUP.")
 
 
+@command.command(epilog="Example: gossamer keys audit net")
+@network
+@click.option("--new-key", is_flag=True, help="Make another, to be used from now on; the one before is kept.")
+@click.option("--passphrase-file", type=click.Path(path_type=Path), help="Encrypts audit.key with what it holds.")
+def audit(net: Path, new_key: bool, passphrase_file: Path | None) -> None:
+    """Make the key that audits.
+
+    NET/audit.key opens what nodes seal in their traces, so that filters can be judged: give it to whoever runs
+    gossamer audit, and to no node. Its public half, audit.pub, goes into every node's folder; a node seals to it from
+    its next start on.
+    """
+    made = Network(net).make_audit_key(new_key, read_passphrase(passphrase_file))
+    say(f"{net}/audit.key ({made.short.hex()}) opens traces: gossamer audit TRACES --key {net}/audit.key")
+    say(f"Bring the folders in {net}/nodes to their nodes; each seals to it from its next start on.")
+
+
 @command.command("list", epilog="Example: gossamer keys list net")
 @network
 @as_json

@@ -30,6 +30,11 @@ not be told from one that was killed."""
 KINDS: tuple[str, ...] = get_args(Kind)
 
 Level: TypeAlias = Literal["off", "deliveries", "full", "journal"]
+Values: TypeAlias = Literal["sealed", "plain", "off"]
+"""What a trace tells of the attributes of events, by which filters are judged: sealed to the one key that audits, as
+they are, or nothing."""
+Told: TypeAlias = bytes
+"Attributes as a row has them."
 FULL_ONLY: frozenset[str] = frozenset({"send", "receive", "duplicate", "drop"})
 "Kinds that only the `full` level keeps: they cost as much as the run itself."
 
@@ -48,6 +53,8 @@ class Row(Struct, frozen=True, array_like=True):
     hops: int | None = None
     bytes: int | None = None
     detail: str | None = None
+    attributes: Told | None = None
+    "Of a publication, as the head's `values` says (see `wire/values.py`)."
 
 
 class Head(Struct, frozen=True):
@@ -65,3 +72,10 @@ class Head(Struct, frozen=True):
     offset_us: int | None = None
     """The node's clock minus its host's monotonic clock. Rows have the time of the wall clock at the node's start plus
     what the monotonic one has run since, so this says how far the clocks of two nodes of one host differ."""
+    values: Values | None = None
+    """What its rows tell of attributes. None: it was written before they could, when details of more than 500 letters
+    were cut, filters too."""
+    sealed_to: bytes = b""
+    "Where attributes are sealed: what the key that opens them is known by,"
+    sealed_by: bytes = b""
+    "and the public half of the pair that was made to seal those of this file."

@@ -17,6 +17,7 @@ from gossamer.core.trace import Head
 from gossamer.pipeline import audit_clocks as clocks
 from gossamer.pipeline import audit_tables as tables
 from gossamer.pipeline.audit_arrivals import gather_interests, list_parasites, weigh_arrivals
+from gossamer.pipeline.audit_filters import list_filters, match_events, number_filters
 from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spells, put_in_order, spread_over_topics
 from gossamer.pipeline.audit_pairs import (
     KEY,
@@ -31,8 +32,10 @@ from gossamer.pipeline.audit_verdict import Verdict, conclude
 from gossamer.pipeline.desk import Desk, in_one_task
 from gossamer.pipeline.results import read_table, write_rows
 from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
+from gossamer.wire.values import Opener
 
 Say = Callable[[str], None]
+Unlock = Callable[[Sequence[Head]], Opener]
 
 STEPS = ("segments", "clocks", "lives", "interests", "deliveries", "tables", "missing", "curves")
 "What an audit is busy with, in order, as it says itself."
@@ -54,11 +57,15 @@ class Frames(NamedTuple):
     gaps: DataFrame
     recovered: DataFrame
     names: DataFrame
+    odd_filters: int
 
 
-def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda step: None) -> Verdict:
+def audit_folder(
+    spark: SparkSession, traces: Path, out: Path, say: Say = lambda step: None, unlock: Unlock | None = None
+) -> Verdict:
     """Audits all runs whose traces lie below a folder. Writes verdict.json and the tables to `out`, and keeps the
-    rows there as Parquet, so that the next audit converts only what is new. `say` hears each of STEPS as it begins."""
+    rows there as Parquet, so that the next audit converts only what is new. `say` hears each of STEPS as it begins;
+    `unlock` makes of the segments' heads what opens the attributes that are sealed in them."""
     found, foreign = check_folders(traces, out)
     say("segments")
     converted = convert_segments(spark, found, out / "rows")
@@ -68,17 +75,22 @@ def audit_folder(spark: SparkSession, traces: Path, out: Path, say: Say = lambda
     small = sum(each.rows for each in converted) <= ROWS_FOR_ONE_TASK
     say("clocks")
     rows = read_rows(in_one_task(spark) if small else spark, found, out / "rows")
-    rows, said = set_clocks(rows, [each.head for each in converted if each.head])
-    audit_rows(rows, out, small, say)
-    verdict = conclude(out, said, converted, foreign)
+    heads = [each.head for each in converted if each.head]
+    rows, said = set_clocks(rows, heads)
+    odd = audit_rows(rows, out, small, say, None if unlock is None else unlock(heads))
+    verdict = conclude(out, said, converted, foreign, odd)
     (out / "verdict.json").write_bytes(msgspec.json.format(msgspec.json.encode(verdict), indent=1) + b"\n")
     return verdict
 
 
-def audit_rows(rows: DataFrame, out: Path, small: bool, say: Say = lambda step: None) -> None:
-    """The tables of an audit, from rows of traces by one clock; `small`: by one task."""
+def audit_rows(
+    rows: DataFrame, out: Path, small: bool, say: Say = lambda step: None, opener: Opener | None = None
+) -> int:
+    """The tables of an audit, from rows of traces by one clock; `small`: by one task. How many filters are none."""
     with Desk(out / ".halfway", small) as desk:
-        write_tables(desk, make_frames(desk, rows, say), out, say)
+        frames = make_frames(desk, rows, say, opener)
+        write_tables(desk, frames, out, say)
+        return frames.odd_filters
 
 
 def check_folders(traces: Path, out: Path) -> tuple[list[Source], list[Skipped]]:
@@ -112,27 +124,34 @@ def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
     return clocks.shift_times(rows, between), said
 
 
-def make_frames(desk: Desk, rows: DataFrame, say: Say) -> Frames:
+def make_frames(desk: Desk, rows: DataFrame, say: Say, opener: Opener | None) -> Frames:
     """From rows to who should have what, and what came where; each step is settled before the next."""
     say("lives")
     told = desk.settle(put_in_order(rows), "told")
     lives = desk.settle(list_lives(told), "lives")
     say("interests")
     topics = told.where("topic is not null").select("run", "topic")
-    interests = desk.settle(spread_over_topics(find_interests(told, lives), topics), "interests")
-    events = desk.settle(list_events(told, lives), "events")
+    filters = list_filters(told)
+    found = number_filters(find_interests(told, lives), filters)
+    interests = desk.settle(spread_over_topics(found, topics), "interests")
+    published = list_events(told, lives)
+    events = desk.settle(
+        match_events(desk.spread(published, *KEY) if filters else published, filters, opener), "events"
+    )
     say("deliveries")
-    pairs = pair_with_subscribers(desk.spread(events, *KEY), desk.spread(merge_spells(interests), "node"))
-    judged = desk.settle(judge(events, pairs, collect_deliveries(told)), "judged")
+    spells = desk.spread(merge_spells(interests), "node")
+    pairs = pair_with_subscribers(desk.spread(events, *KEY), spells, bool(filters))
+    judged = desk.settle(judge(events.drop("matching"), pairs, collect_deliveries(told)), "judged")
     arrivals = desk.settle(weigh_arrivals(told, events, gather_interests(interests)), "arrivals")
     gaps = desk.settle(list_gaps(told), "gaps")
     recovered = desk.settle(list_recovered(told, events), "recovered")
-    return Frames(told, lives, events, judged, arrivals, gaps, recovered, tables.names_of(lives))
+    odd = sum(each.odd for each in filters)
+    return Frames(told, lives, events, judged, arrivals, gaps, recovered, tables.names_of(lives), odd)
 
 
 def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
     """Each as Parquet, and its first rows as CSV."""
-    told, lives, events, judged, arrivals, gaps, recovered, names = frames
+    told, lives, events, judged, arrivals, gaps, recovered, names, _ = frames
     full = lives.groupBy("run").agg(F.bool_and("full").alias("full"))
 
     def write(name: str, table: DataFrame, order: str, columns: str = "*") -> None:

@@ -12,29 +12,47 @@ BYTES = ("receive", "deliver", "duplicate", "recover", "parasite", "relay")
 
 
 def gather_interests(interests: DataFrame) -> DataFrame:
-    """One row per node and topic: the spells in which it `wants` events of the topic, or publishes on it or above;
-    those in which it `relays` them by a role it declared; and the community it is a member of for that."""
+    """One row per node and topic: the spells in which it `reads` all events of the topic; in which it `asks` for those
+    that match a filter; in which it `wants` their bytes, since it reads them or publishes on the topic or above; those
+    in which it `relays` them by a role it declared; and the community it is a member of for that."""
     spell = F.struct("from_us", "to_us")
-    member = F.col("why") != "relay"
+    asking = F.struct("filter", "odd", "from_us", "to_us")
+    why = F.col("why")
     return interests.groupBy("run", "node", "topic").agg(
-        F.collect_list(F.when(member, spell)).alias("wants"),
-        F.collect_list(F.when(~member, spell)).alias("relays"),
-        nearest(F.when(member, F.col("wide"))).alias("community"),
+        F.collect_list(F.when(why == "subscribe", spell)).alias("reads"),
+        F.collect_list(F.when(why == "filtered", asking)).alias("asks"),
+        F.collect_list(F.when(why.isin("subscribe", "publish"), spell)).alias("wants"),
+        F.collect_list(F.when(why == "relay", spell)).alias("relays"),
+        nearest(F.when(why != "relay", F.col("wide"))).alias("community"),
     )
 
 
 def within(spells: str, margin_us: int = 0) -> Column:
     """Whether the row's time lies in one of these spells; no spells at all: it does not."""
+    return F.coalesce(F.exists(spells, lambda each: is_time_of(each, margin_us)), F.lit(False))
+
+
+def asked_for(margin_us: int = 0) -> Column:
+    """Whether a filter asks for the event, or may do so as far as is known."""
+    told = F.coalesce(F.col("values") == "told", F.lit(False))
+
+    def asks(each: Column) -> Column:
+        matches = F.coalesce(F.array_contains("matching", each.filter), F.lit(False))
+        return is_time_of(each, margin_us) & (each.odd | ~told | matches)
+
+    return F.coalesce(F.exists("asks", asks), F.lit(False))
+
+
+def is_time_of(spell: Column, margin_us: int) -> Column:
     at = F.col("at_us")
-    found = F.exists(spells, lambda each: (each.from_us - margin_us <= at) & (at <= each.to_us + margin_us))
-    return F.coalesce(found, F.lit(False))
+    return (spell.from_us - margin_us <= at) & (at <= spell.to_us + margin_us)
 
 
 def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> DataFrame:
     """One row per event and node its bytes came to: `parasite` where nobody wants them, `stray` where somebody did
     until GRACE_US ago or does within GRACE_US, `relay` where it is only carried, by a declared role. A node's own word
     for a parasite is believed (`declared`); `found` are those its other rows give away."""
-    known = events.select(*KEY, F.col("topic").alias("event_topic"), "timed")
+    known = events.select(*KEY, F.col("topic").alias("event_topic"), "timed", "matching", "values")
     arrived = told.where(is_kind(*BYTES) & F.col("publisher").isNotNull())
     judged = (
         arrived.join(known, [*KEY], "left")
@@ -64,12 +82,17 @@ def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> D
 
 
 def verdict_on_row() -> Column:
-    wanted, near = within("wants"), within("wants", GRACE_US)
-    believed = is_kind("parasite")
+    """A delivery is for who subscribes: neither publishing nor a role excuses it. Bytes are for members, too."""
+    deliver, believed = is_kind("deliver"), is_kind("parasite")
+
+    def wanted(margin_us: int = 0) -> Column:
+        member = F.when(deliver, within("reads", margin_us)).otherwise(within("wants", margin_us))
+        return member | asked_for(margin_us)
+
     return (
-        F.when(within("relays") & (is_kind("relay") | ~wanted), "relay")
-        .when(wanted & ~believed, "wanted")
-        .when(near & ~wanted, "stray")
+        F.when(within("relays") & (is_kind("relay") | ~wanted()) & ~deliver, "relay")
+        .when(wanted() & ~believed, "wanted")
+        .when(wanted(GRACE_US) & ~wanted(), "stray")
         .otherwise("parasite")
     )
 

@@ -60,16 +60,16 @@ def first_time(kind: str) -> Column:
 def find_interests(told: DataFrame, lives: DataFrame) -> DataFrame:
     """One row per spell of a node's interest in a topic, and why: it subscribes until it unsubscribes, to everything or
     to what is `filtered` on the way (the detail tells how); publishes, from its first event on; or relays, by a role
-    declared in a row about no event. None outlasts the node's life."""
+    declared in a row about no event. None outlasts the node's life. `text` is the filter's."""
     return (
         find_subscribed(told)
         .union(find_lasting(told))
-        .groupBy(*LIFE, "wide", "why", "until_us")
+        .groupBy(*LIFE, "wide", "why", "text", "until_us")
         .agg(F.min("at_us").alias("from_us"))
         .join(lives.select(*LIFE, "ended_us"), [*LIFE])
         .withColumn("to_us", F.least("until_us", "ended_us"))
         .where("from_us <= to_us")
-        .select("run", "node", "wide", "why", "from_us", "to_us")
+        .select("run", "node", "wide", "why", "text", "from_us", "to_us")
     )
 
 
@@ -83,7 +83,9 @@ def find_subscribed(told: DataFrame) -> DataFrame:
     return (
         asked.withColumn("until_us", given_up)
         .where(is_kind("subscribe"))
-        .select(*LIFE, F.col("topic").alias("wide"), why.alias("why"), "until_us", "at_us")
+        .select(
+            *LIFE, F.col("topic").alias("wide"), why.alias("why"), F.col("detail").alias("text"), "until_us", "at_us"
+        )
     )
 
 
@@ -91,10 +93,10 @@ def find_lasting(told: DataFrame) -> DataFrame:
     """What is not given up before a life ends: a publisher's interest, a declared role."""
     role = is_kind("relay") & F.col("publisher").isNull()
     wide = F.when(role, F.coalesce("topic", F.lit("."))).otherwise(F.col("topic"))
-    never = F.lit(None).cast("long")
+    never, nothing = F.lit(None).cast("long"), F.lit(None).cast("string")
     return (
         told.where((is_kind("publish") & F.col("topic").isNotNull()) | role)
-        .groupBy(*LIFE, wide.alias("wide"), F.col("kind").alias("why"), never.alias("until_us"))
+        .groupBy(*LIFE, wide.alias("wide"), F.col("kind").alias("why"), nothing.alias("text"), never.alias("until_us"))
         .agg(F.min("at_us").alias("at_us"))
     )
 
@@ -117,15 +119,16 @@ def spread_over_topics(interests: DataFrame, topics: DataFrame) -> DataFrame:
 
 def merge_spells(interests: DataFrame) -> DataFrame:
     """Subscriptions as spells that do not touch: a node that holds two at once has given up none when it ends one.
-    Those with a filter stand apart: which events they are about, no trace can tell."""
-    order = Window.partitionBy("run", "node", "topic", "why").orderBy("from_us", "to_us")
+    Those with a filter stand apart, each by its own: which events they are about differs from event to event."""
+    alike = ("run", "node", "topic", "why", "filter", "odd")
+    order = Window.partitionBy(*alike).orderBy("from_us", "to_us")
     so_far = F.max("to_us").over(order.rowsBetween(Window.unboundedPreceding, -1))
     fresh = F.coalesce(F.col("from_us") > so_far, F.lit(True)).cast("int")
     return (
         interests.where("why in ('subscribe', 'filtered')")
         .withColumn("fresh", fresh)
         .withColumn("spell", F.sum("fresh").over(order))
-        .groupBy("run", "node", "topic", "why", "spell")
+        .groupBy(*alike, "spell")
         .agg(
             F.min("from_us").alias("from_us"),
             F.max("to_us").alias("to_us"),

@@ -14,13 +14,15 @@ PAIR = (*KEY, "node")
 
 def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
     """One row per event: its topic, when it was published, whether that is known for sure (`timed`), and whether the
-    network owes it to its subscribers (`promised`): its publisher survived, or came back.
+    network owes it to its subscribers (`promised`): its publisher survived, or came back. Attributes are believed of
+    its publisher only.
 
     An event whose publication nobody wrote down, as its publisher was killed within the same turn, or keeps no trace,
     counts from its first delivery on and is not promised."""
     published = is_kind("publish")
     survived = (F.col("ended") == "stopped") | (F.col("ended_us") >= F.col("at_us") + GRACE_US)
     from_a_former_life = (F.col("node") == F.col("publisher")) & (F.col("life") > F.col("incarnation"))
+    own = published & (F.col("node") == F.col("publisher")) & F.col("attributes").isNotNull()
     first = published & ~from_a_former_life  # when it was offered once more says nothing about when it was published
     at = F.col("at_us")
     return (
@@ -33,25 +35,61 @@ def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
             F.coalesce(F.min(F.when(first, at)), F.min(F.when(published, at)), F.min(at)).alias("published_us"),
             F.bool_or(first).alias("timed"),
             F.bool_or(published & (survived | F.col("returned"))).alias("promised"),
+            F.min_by(F.when(own, F.col("attributes")), F.when(own, F.struct("at_us", "life", "seq"))).alias(
+                "attributes"
+            ),
         )
         .where("topic is not null")
     )
 
 
-def pair_with_subscribers(events: DataFrame, spells: DataFrame) -> DataFrame:
+def pair_with_subscribers(events: DataFrame, spells: DataFrame, filtered: bool) -> DataFrame:
     """One row per event and node that was subscribed around its publication: `expected` if for all of the time from
-    GRACE_US before to GRACE_US after, and to everything, else in doubt."""
+    GRACE_US before to GRACE_US after, else in doubt. `filtered`: some ask for a part; of an event that matches they
+    expect the same, and one of which nobody knows whether it does is `unmatched`, unless it is expected anyway."""
     early, late = F.col("published_us") - GRACE_US, F.col("published_us") + GRACE_US
-    return (
-        events.join(spells, ["run", "topic"])
-        .where((F.col("from_us") <= late) & (F.col("to_us") >= early))
-        .groupBy(*PAIR)
-        .agg(
-            F.bool_or((F.col("why") == "subscribe") & (F.col("from_us") <= early) & (F.col("to_us") >= late)).alias(
-                "expected"
-            ),
-            F.max("community").alias("community"),
+    around = (F.col("from_us") <= late) & (F.col("to_us") >= early)
+    whole = F.col("sure") & (F.col("from_us") <= early) & (F.col("to_us") >= late)
+    pairs = pair_with_spells(events, spells, filtered).where(around)
+    if not filtered:
+        return pairs.groupBy(*PAIR).agg(
+            F.bool_or(whole).alias("expected"), F.max("community").alias("community"), F.lit(False).alias("unmatched")
         )
+    part = F.when(F.col("sure") & ~whole, F.struct("from_us", "to_us"))
+    together = F.aggregate(
+        F.sort_array("parts"),
+        early,
+        lambda reach, each: F.when(each.from_us <= reach, F.greatest(reach, each.to_us)).otherwise(reach),
+    )
+    return (
+        pairs.groupBy(*PAIR, "published_us")
+        .agg(
+            F.bool_or(whole).alias("whole"),
+            F.collect_list(part).alias("parts"),
+            F.max("community").alias("community"),
+            F.bool_or(~F.col("sure")).alias("unsure"),
+        )
+        .withColumn("expected", F.col("whole") | (together >= late))
+        .select(*PAIR, "expected", "community", (F.col("unsure") & ~F.col("expected")).alias("unmatched"))
+    )
+
+
+def pair_with_spells(events: DataFrame, spells: DataFrame, filtered: bool) -> DataFrame:
+    """Each event with every subscription that is about it; not `sure` are those of which nobody can tell that."""
+    about = [*KEY, "topic", "published_us"]
+    whom, sure = ["node", "from_us", "to_us", "community"], F.lit(True).alias("sure")
+    plain = events.join(spells.where("filter is null"), ["run", "topic"]).select(*about, *whom, sure)
+    if not filtered:
+        return plain
+    asking = spells.where("filter is not null")
+    known = events.where("values = 'told'")
+    unknown = events.where("values is null or values <> 'told'")
+    matching = known.select(*about, F.explode("matching").alias("filter")).join(asking, ["run", "topic", "filter"])
+    unsure = unknown.join(asking, ["run", "topic"]).unionByName(
+        known.join(asking.where("odd"), ["run", "topic"]), allowMissingColumns=True
+    )
+    return plain.union(matching.select(*about, *whom, sure)).union(
+        unsure.select(*about, *whom, F.lit(False).alias("sure"))
     )
 
 
@@ -85,6 +123,7 @@ def judge(events: DataFrame, pairs: DataFrame, deliveries: DataFrame) -> DataFra
                 "delivered": expected & has,
                 "missing": expected & ~has,
                 "in_doubt": F.coalesce(~F.col("expected"), F.lit(False)),
+                "unmatched": F.coalesce("unmatched", F.lit(False)),
                 "expected": expected,
                 "duplicates": F.greatest(F.coalesce("times", F.lit(0)) - 1, F.lit(0)),
                 "redelivered": F.coalesce("redelivered", F.lit(0)),
@@ -128,12 +167,14 @@ def locate_missing(judged: DataFrame, told: DataFrame) -> DataFrame:
 
 
 def last_of(found: GroupedData, how: Column, where: Column, name: str) -> DataFrame:
-    return found.agg(F.max_by(sighting(how, where, F.col("at_us"), F.col("hops")), "at_us").alias(name))
+    return found.agg(
+        F.max_by(sighting(how, where, F.col("at_us"), F.col("hops")), F.struct("at_us", where)).alias(name)
+    )
 
 
 def last_delivery(how: str) -> Column:
     seen = sighting(F.lit(how), F.col("node"), F.col("first_us"), F.col("hops"))
-    return F.max_by(F.when(F.col("has"), seen), F.when(F.col("has"), F.col("first_us")))
+    return F.max_by(F.when(F.col("has"), seen), F.when(F.col("has"), F.struct("first_us", "node")))
 
 
 def published() -> Column:

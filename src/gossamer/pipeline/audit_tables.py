@@ -15,6 +15,10 @@ ALL = "all"
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
 
 
+UNTOLD = ("untold", "locked", "damaged")
+"States of attributes by which no filter can be judged."
+
+
 def count(flag: str) -> Column:
     return F.count(F.when(F.col(flag), True)).alias(flag)
 
@@ -35,7 +39,7 @@ def by_topic(judged: DataFrame, arrivals: DataFrame, sends: DataFrame, full: Dat
     pairs = judged.groupBy("run", "topic").agg(
         F.count_distinct(*EVENT).alias("events"),
         F.count_distinct(*(F.when(F.col("promised"), F.col(name)) for name in EVENT)).alias("promised"),
-        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
+        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt", "unmatched")),
         F.count(F.when(F.col("missing") & F.col("promised"), True)).alias("broken"),
         F.sum("duplicates").alias("duplicates"),
         F.sum("redelivered").alias("redelivered"),
@@ -52,17 +56,22 @@ def by_topic(judged: DataFrame, arrivals: DataFrame, sends: DataFrame, full: Dat
         .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in ("messages", "bytes")})
         .drop("full")
         .fillna(0, [name for name in pairs.columns if not name.startswith(("latency", "hops"))])
-        .fillna(0, ["unheard", "missing_unheard", "parasites", "declared", "found", "strays", "relays"])
+        .fillna(0, ["unheard", "missing_unheard", *UNTOLD, "parasites", "declared", "found", "strays", "relays"])
     )
 
 
 def sum_unheard(judged: DataFrame) -> DataFrame:
-    """Events whose publisher was killed for good before anybody else had them, and what is missing of those."""
+    """Events whose publisher was killed for good before anybody else had them, and what is missing of those; and events
+    that filters ask for and whose attributes are not known."""
+    unheard = ~F.col("promised") & ~F.col("heard")
     return (
         by_event(judged)
-        .where("not promised and not heard")
         .groupBy("run", "topic")
-        .agg(F.count("*").alias("unheard"), F.sum("missing").alias("missing_unheard"))
+        .agg(
+            F.count(F.when(unheard, True)).alias("unheard"),
+            F.sum(F.when(unheard, F.col("missing")).otherwise(0)).alias("missing_unheard"),
+            *(F.count(F.when(F.col("values") == state, True)).alias(state) for state in UNTOLD),
+        )
     )
 
 
@@ -156,9 +165,9 @@ def sum_sends(told: DataFrame, events: DataFrame) -> DataFrame:
 
 def by_event(judged: DataFrame) -> DataFrame:
     """One row per event; `heard` if another node than its publisher has it."""
-    return judged.groupBy(*KEY, "topic", "published_us", "promised").agg(
+    return judged.groupBy(*KEY, "topic", "published_us", "promised", "values").agg(
         F.coalesce(F.bool_or(F.col("has") & (F.col("node") != F.col("publisher"))), F.lit(False)).alias("heard"),
-        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
+        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt", "unmatched")),
         F.sum("duplicates").alias("duplicates"),
         F.max("latency_us").alias("latency_us_max"),
         F.max("hops").alias("hops_max"),
@@ -191,7 +200,7 @@ def named(table: DataFrame, names: DataFrame, columns: str) -> DataFrame:
 
 
 def name_events(table: DataFrame, names: DataFrame) -> DataFrame:
-    counts = "expected delivered missing in_doubt duplicates latency_us_max hops_max"
+    counts = "values expected delivered missing in_doubt unmatched duplicates latency_us_max hops_max"
     return named(table, names, f"topic published_us promised heard {counts}")
 
 

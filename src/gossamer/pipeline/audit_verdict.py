@@ -13,6 +13,7 @@ from gossamer.pipeline.traces import Converted, Skipped
 OF_TOPICS = (
     *("events", "promised", "expected", "delivered", "missing", "in_doubt", "broken", "parasites", "strays", "relays"),
     *("duplicates", "redelivered", "negative_latencies", "unheard", "missing_unheard"),
+    *("unmatched", "untold", "locked", "damaged"),
 )
 OF_NODES = ("lives", "silenced", "lost_rows", "refused", "gaps", "gaps_told")
 TABLES = ("events", "missing", "parasites", "duplicates", "lives", "per_topic", "per_community", "per_node", "recovery")
@@ -34,7 +35,17 @@ class Verdict(Struct, frozen=True, kw_only=True):
     missing: int
     "Of those expected: missing.csv says where each event was last seen."
     in_doubt: int
-    "The node came, went or fell silent within 2 s of the publication: it may have the event or not."
+    "The node came, went or fell silent within 2 s of the publication, or its filter is `unmatched`."
+    unmatched: int
+    "Of those in doubt: nobody can tell whether the node's filter matches the event."
+    untold: int
+    "Events that filters ask for, and whose attributes no trace tells;"
+    locked: int
+    "whose attributes are sealed to a key that was not given;"
+    damaged: int
+    "whose attributes do not open, though they are sealed to one that was."
+    odd_filters: int
+    "Filters of subscriptions that are none to this version."
     parasites: int
     "Events at nodes that neither subscribe to nor publish on the topic or one above, and are no declared relays."
     duplicates: int
@@ -106,7 +117,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
     "Rows of each table that its CSV file had no room for; its Parquet files have all."
 
 
-def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreign: Sequence[Skipped]) -> Verdict:
+def conclude(
+    out: Path, clocks_said: str, converted: Sequence[Converted], foreign: Sequence[Skipped], odd_filters: int
+) -> Verdict:
     """The verdict, from the tables."""
     topics, nodes = read_table(out, "per_topic"), read_table(out, "per_node")
     communities = [each for each in read_table(out, "per_community") if each["copies"]]
@@ -122,6 +135,7 @@ def conclude(out: Path, clocks_said: str, converted: Sequence[Converted], foreig
         **counted,
         holds=result == "holds",
         result=result,
+        odd_filters=odd_filters,
         parasites_declared=total(topics, "declared"),
         parasites_found=total(topics, "found"),
         latency_us_p50=latencies.get(0.5),

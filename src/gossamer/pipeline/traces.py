@@ -14,7 +14,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec import Struct
-from msgspec.structs import astuple
+from msgspec.structs import astuple, replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 
@@ -24,13 +24,17 @@ from gossamer.pipeline.folders import make_folder
 from gossamer.pipeline.schemas import arrow_schema
 from gossamer.wire import journal
 from gossamer.wire.segment import MAGIC, OPEN, SEALED, SegmentReader
+from gossamer.wire.values import kept
 
 TASK_BYTES = 8 * 2**20
 "Segments that go into one task: a second or so of work."
-NOTE = b"gossamer.segment"
-"The key under which a Parquet file keeps what is known of its segment."
+NOTE = b"gossamer.segment.2"
+"The key under which a Parquet file keeps what is known of its segment; another number: of other columns."
 JOURNALS = (journal.OPEN, journal.SEALED)
 "Files beside the segments that are a node's too, and for somebody else."
+CUT, MARK = 500, "…"
+"""Older nodes wrote so many letters of a filter and no more: what may be the beginning of another is marked, so that
+nobody takes it for one."""
 INT64 = range(-(2**63), 2**63)
 
 
@@ -161,7 +165,7 @@ def convert(source: Source, store: Path) -> Converted:
         rows = [row for record in reader for row in record]
     except (GossamerError, OSError) as wrong:
         return Converted(source.file, problem=str(wrong))
-    fitting = [row for row in rows if fits(row)]
+    fitting = [as_kept(reader.head, row) for row in rows if fits(row)]
     problem = reader.problem
     if len(fitting) < len(rows):
         problem = f"{len(rows) - len(fitting)} rows hold numbers beyond 64 bits and are left out"
@@ -176,6 +180,15 @@ def convert(source: Source, store: Path) -> Converted:
 def fits(row: Row) -> bool:
     numbers = (row.seq, row.at_us, row.peer, row.publisher, row.incarnation, row.sequence, row.hops, row.bytes)
     return all(number is None or number in INT64 for number in numbers)
+
+
+def as_kept(head: Head, row: Row) -> Row:
+    """A row as it stands without its file."""
+    if row.attributes is not None:
+        return replace(row, attributes=kept(head, row))
+    if head.values is None and row.kind in ("subscribe", "unsubscribe") and len(row.detail or "") >= CUT:
+        return replace(row, detail=f"{row.detail}{MARK}")
+    return row
 
 
 def table_of(head: Head, rows: Sequence[Row]) -> pa.Table:

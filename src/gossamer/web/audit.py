@@ -63,6 +63,22 @@ def why_nothing(verdict: Verdict) -> str:
     return f"nobody subscribed to any of the {verdict.events:,} events"
 
 
+def doubts(verdict: Verdict) -> list[str]:
+    """Why filters could not be judged, a sentence each."""
+    told = [
+        (verdict.locked, "The attributes of {} are sealed to a key that was not given: --key FILE opens them."),
+        (verdict.damaged, "The attributes of {} do not open, or are none: their rows were changed since."),
+        (verdict.untold, "The attributes of {} stand in no trace: its publisher was killed, or trace.values is off."),
+    ]
+    said = [text.format(f"{count:,} event{'' if count == 1 else 's'}") for count, text in told if count]
+    if verdict.odd_filters:
+        count = verdict.odd_filters
+        said.append(f"{count:,} filter{' is' if count == 1 else 's are'} none to this version of gossamer.")
+    if said:
+        said.append(f"{verdict.unmatched:,} of those in doubt are so because nobody can tell whether a filter matches.")
+    return said
+
+
 def before_anyone(verdict: Verdict) -> str:
     if not verdict.missing_unheard:
         return ""
@@ -121,6 +137,7 @@ def course(verdict: Verdict) -> str:
         lines.append(f"{verdict.efficiency:.1%} of the copies that arrived were the first of their event there.")
     if verdict.negative_latencies:
         lines.append(f"{verdict.negative_latencies:,} deliveries are dated before their publication: clocks differ.")
+    lines += doubts(verdict)
     if verdict.lost_rows:
         lines.append(f"{verdict.lost_rows:,} rows of the traces are lost: what is missing may be among them.")
     return " ".join(lines)

@@ -8,7 +8,7 @@ from gossamer.core.ids import peer_of
 from gossamer.core.trace import Row
 from gossamer.live.config.tables import TraceConfig
 from gossamer.live.keys.network import Network
-from gossamer.live.watching.recorder import REJECTS_BURST
+from gossamer.parts.telling import REJECTS_BURST
 from gossamer.protocols.scamp.messages import Marks
 from gossamer.wire.segment import SegmentReader
 from live.hostile.arena import TOPIC, Arena

@@ -11,7 +11,7 @@ from msgspec import Struct, structs
 
 from gossamer.core.errors import Misuse
 from gossamer.core.topics import Hierarchy
-from gossamer.core.trace import Level
+from gossamer.core.trace import Level, Values
 from gossamer.live.keys.trust import is_loopback, split_address
 from gossamer.wire.frame import FRAME_BYTES_MAX
 
@@ -74,9 +74,15 @@ class TraceConfig(Struct, frozen=True, kw_only=True):
     "How long files are kept after they were last written to; a former life's journal goes as a whole."
     keep_bytes: int = 1 << 30
     "How many bytes of them: beyond, the oldest go. The journal of this life stays, however long it gets."
+    values: Values | Literal["auto"] = "auto"
+    """What the audit is told of the attributes of this node's events, to judge filters by: `sealed`, so that only the
+    key that audits opens them; `plain`; or `off`. `auto`: sealed where there is such a key, else off."""
+    audit_key: Path | None = None
+    "The public half of that key. None: `audit.pub` among the node's keys, if it is there."
 
     def __post_init__(self) -> None:
         as_path(self, "folder")
+        as_path(self, "audit_key")
         above_zero(self, "keep_s", "keep_bytes")
 
 

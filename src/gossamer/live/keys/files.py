@@ -11,6 +11,8 @@ from gossamer.core.errors import Misuse
 
 SIZE_MAX = 1 << 20
 "No file of ours is nearly as long."
+AUDIT_PUBLIC = "audit.pub"
+"The public half of the key that audits, in the network's folder and among each node's keys."
 
 
 def read(path: Path, size_max: int = SIZE_MAX) -> bytes:

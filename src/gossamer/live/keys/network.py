@@ -10,14 +10,15 @@ import msgspec
 from msgspec import Struct
 
 from gossamer.core.errors import Misuse
-from gossamer.live.keys import authority, files, folder, wishes
+from gossamer.live.keys import auditing, authority, files, folder, wishes
+from gossamer.live.keys.auditing import AuditKey
 from gossamer.live.keys.authority import Authority
 from gossamer.live.keys.certificates import node_certificate
 from gossamer.live.keys.folder import read_revocations
 from gossamer.live.keys.grants import SKEW_S, Grant, seal_grant
 from gossamer.live.keys.ledger import Issued, Ledger
 from gossamer.live.keys.revoked import KEYS_MAX, Revocations, Revoked, seal_revocations
-from gossamer.live.keys.signing import Signer
+from gossamer.live.keys.signing import Signer, short
 from gossamer.protocols.hpmcast.addresses import Address, written
 
 ABOUT, LEDGER, NODES = "network.json", "issued.jsonl", "nodes"
@@ -178,6 +179,25 @@ class Network:
         files.write(self.folder / folder.REVOKED, sealed)
         self._share_all()
 
+    # -- auditing -------------------------------------------------------------------------------------------------
+
+    def make_audit_key(self, new_key: bool = False, passphrase: bytes | None = None) -> AuditKey:
+        """The key that audits: its public half goes into every node's folder, the other stays here. A new one is used
+        from then on; the one before is kept, since it alone opens what was sealed to it."""
+        with files.alone(self.folder):
+            at = self.folder / auditing.KEY
+            if at.exists() and not new_key:
+                raise Misuse(f"{at} is there already: add --new-key to have another from now on, and keep this one")
+            made = AuditKey.new()
+            if at.exists():
+                public = self.folder / files.AUDIT_PUBLIC
+                known = short(auditing.read_public(public)).hex() if public.exists() else made.short.hex()
+                at.rename(at.with_name(f"audit-before-{known}.key"))
+            made.write(at, passphrase)
+            made.write_public(self.folder / files.AUDIT_PUBLIC)
+            self._share_all()
+            return made
+
     # -- changes of keys -------------------------------------------------------------------------------------------
 
     def rotate_authority(self, now_s: float | None = None) -> None:
@@ -231,7 +251,8 @@ class Network:
 
     def _share(self, there: Path) -> None:
         """The bundle first: it vouches for the list."""
-        for name in (folder.BUNDLE, folder.REVOKED):
+        audits = [files.AUDIT_PUBLIC] if (self.folder / files.AUDIT_PUBLIC).exists() else []
+        for name in (folder.BUNDLE, folder.REVOKED, *audits):
             data = files.read(self.folder / name)
             if not (there / name).exists() or files.read(there / name) != data:
                 files.write(there / name, data)
