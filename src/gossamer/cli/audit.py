@@ -10,7 +10,7 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gossamer.cli.console import SafeConsole
-from gossamer.cli.running import starting_spark
+from gossamer.cli.on_spark import Where, starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
 from gossamer.pipeline.audit_verdict import Result, Verdict
@@ -49,7 +49,7 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     check_folders(traces, out)
-    with starting_spark(console, master) as spark:
+    with starting_spark(console, Where(master)) as spark:
         verdict = audit_with_progress(console, spark, traces, out)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
     if as_json:
