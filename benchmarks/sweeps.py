@@ -15,8 +15,10 @@ from benchmarks.tables import Table, number
 from gossamer.lab.grid import Point, points
 from gossamer.lab.spec import read
 from gossamer.lab.trial import run_trials
+from gossamer.pipeline.outcomes import Outcomes, outcomes_in
+from gossamer.pipeline.places import place_at
 from gossamer.pipeline.session import spark_session
-from gossamer.pipeline.sweep import outcomes_folder, run_sweep
+from gossamer.pipeline.sweep import run_sweep
 
 ABOUT = "sweeps on Spark"
 EXPERIMENT = "camcast/fig15"
@@ -61,8 +63,8 @@ def loop(made: list[Point]) -> int:
 
 
 def sent(folder: Path) -> int:
-    columns = [pq.read_table(part, columns=["sent_intra", "sent_up"]) for part in folder.glob("part-*.parquet")]
-    return sum(sum(column.to_pylist()) for table in columns for column in table.columns)
+    table = pq.read_table(folder, columns=["sent_intra", "sent_up"])
+    return sum(sum(column.to_pylist()) for column in table.columns)
 
 
 def measure(scale: Scale) -> Sweeps:
@@ -77,18 +79,18 @@ def of_runs(runs: int) -> Sweeps:
     loop(grid(1))  # the kernel is compiled, for the workers too
     with tempfile.TemporaryDirectory() as scratch, contextlib.ExitStack() as ending:
         started, spark = timed(ending.enter_context, spark_session())
-        first, _ = timed(run_sweep, spark, grid(1), EXPERIMENT, outcomes_folder(Path(scratch, "first")))
+        first, _ = timed(run_sweep, spark, grid(1), EXPERIMENT, outcomes_in(place_at(Path(scratch, "first"))))
         swept = [
-            sweep(spark, name, made, outcomes_folder(Path(scratch, str(number))))
+            sweep(spark, name, made, outcomes_in(place_at(Path(scratch, str(number)))))
             for number, (name, made) in enumerate(cases.items())
         ]
     return Sweeps(started.wall_s, first.wall_s, swept)
 
 
-def sweep(spark: Any, name: str, made: list[Point], folder: Path) -> Sweep:
+def sweep(spark: Any, name: str, made: list[Point], kept: Outcomes) -> Sweep:
     looped, messages = timed(loop, made)
-    swept, status = timed(run_sweep, spark, made, EXPERIMENT, folder)
-    must_agree({"the loop": (messages, 0), "Spark": (sent(folder), status.failed)})
+    swept, status = timed(run_sweep, spark, made, EXPERIMENT, kept)
+    must_agree({"the loop": (messages, 0), "Spark": (sent(Path(str(kept.folder))), status.failed)})
     cores = spark.sparkContext.defaultParallelism
     overhead_s = swept.wall_s - looped.wall_s / cores
     return Sweep(name, status.ran, cores, looped.wall_s, swept.wall_s, overhead_s)

@@ -24,7 +24,8 @@ from benchmarks.services.telling import bars, receptions, what_came, write
 from benchmarks.tables import shown
 from gossamer.cli.audit import audit_with_progress
 from gossamer.cli.demo import stopped_like_interrupted
-from gossamer.cli.running import WIDE, starting_spark
+from gossamer.cli.on_spark import starting_spark
+from gossamer.cli.running import WIDE
 from gossamer.pipeline.audit_verdict import Verdict
 
 

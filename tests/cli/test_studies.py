@@ -23,6 +23,7 @@ from gossamer.lab.grid import points
 from gossamer.lab.papers import paper
 from gossamer.lab.rows import Measure
 from gossamer.lab.spec import read
+from gossamer.pipeline.places import place_at
 from lab.hierarchies import HIERARCHIES
 from lab.overlays import OVERLAYS
 from lab.recoveries import RECOVERIES
@@ -142,15 +143,18 @@ def test_rows_of_a_table_that_say_no_pair_are_told_and_kept(tmp_path: Path) -> N
         '[experiment]\nname = "own"\nprotocol = "spidercast"\n[workload]\nfile = "pairs.csv"\n'
     )
     (told,) = points(*read(str(tmp_path / "own.toml")))
-    said = "pairs.csv: rows set aside: 2; the first: row 2 has no node"
+    said = "pairs.csv: rows set aside: 2; the first: row 2, no node"
     ran = gossamer("simulate", tmp_path / "own.toml", "--json")
     assert said in ran.stderr.replace("\n", "")
-    tell_set_aside(Console(file=(screen := StringIO()), width=1000), [told, told], tmp_path)
+    tell_set_aside(Console(file=(screen := StringIO()), width=1000), [told, told], place_at(tmp_path))
     assert screen.getvalue().count(said) == 1
     kept = tmp_path / "quarantine.csv"
-    assert kept.read_text() == "file,row,reason,node,topic\npairs.csv,2,no node,,x\npairs.csv,4,no topic,c,\n"
+    assert (
+        kept.read_text()
+        == "file,row,reason,node,topic\npairs.csv,2,no node,,x\npairs.csv,4,not as many fields as the header,c,\n"
+    )
     (tmp_path / "pairs.csv").write_text("node,topic\na,x\nb,x\n")
-    tell_set_aside(Console(file=(screen := StringIO())), [told], tmp_path)
+    tell_set_aside(Console(file=(screen := StringIO())), [told], place_at(tmp_path))
     assert (screen.getvalue(), kept.exists()) == ("", False)
 
 
@@ -194,7 +198,7 @@ def swept(asked: Asked, tmp_path: Path) -> Summary:
     assert sorted(each.name for each in out.iterdir()) == ["figures", "outcomes", "report.html", "summary.csv"]
     assert (out / "figures" / f"{asked.figure}.svg").is_file()
     rows = pq.read_table(out / "outcomes").to_pylist()
-    assert list(rows[0]) == list(Measure.__struct_fields__)
+    assert list(rows[0]) == [*Measure.__struct_fields__, "wave"]
     summary = summary_of(out)
     assert list(summary[0]) == list(Line.__struct_fields__)
     assert asked.needed <= {row["metric"] for row in summary} <= {*asked.study.metrics}

@@ -6,7 +6,16 @@ from typing import Any
 import pytest
 
 from gossamer.core.errors import Misuse
-from gossamer.lab.studies.overlay.pairs import Bad, interests_of, set_aside
+from gossamer.lab.studies.overlay.pairs import (
+    AGAIN,
+    GARBLED,
+    MALFORMED,
+    NO_NODE,
+    NO_TOPIC,
+    Bad,
+    interests_of,
+    set_aside,
+)
 
 
 def said(path: Path) -> list[list[int]]:
@@ -54,7 +63,10 @@ WRONG = {
     "no column": ("node,subject\na,x\n", "has no column topic: it has node, subject"),
     "nothing at all": ("", "has no column node: it is empty"),
     "no rows": ("node,topic\n", "has no rows; give it a row (node, topic) for each subscription"),
-    "no good rows": ("node,topic\n\nb\n,x\n", "has no rows: row 2 has no topic; give it a row (node, topic)"),
+    "no good rows": (
+        "node,topic\n\nb\n,x\n",
+        "has no rows: row 1 has not as many fields as the header; give it a row (node, topic)",
+    ),
 }
 
 
@@ -66,12 +78,25 @@ def test_a_table_that_cannot_be_used_is_told_why(tmp_path: Path, text: str, says
 
 
 def test_rows_that_say_no_pair_are_set_aside_with_their_number_and_the_reason(tmp_path: Path) -> None:
-    bad = [Bad(2, "no node", "", "y"), Bad(3, "no topic", "7", ""), Bad(5, "no node", "", "")]
-    text = as_csv(tmp_path, "node,topic\n1,x\n,y\n7\n2,x\n , \n")
+    bad = [Bad(2, NO_NODE, "", "y"), Bad(3, NO_TOPIC, "7", ""), Bad(5, NO_NODE, "", ""), Bad(6, AGAIN, "1", "x")]
+    text = as_csv(tmp_path, "node,topic\n1,x\n,y\n\n7,\n2,x\n , \n1,x\n")
     assert set_aside(str(text)) == bad
-    table = as_parquet(tmp_path, {"node": [1, None, 7, 2, None], "topic": ["x", "y", None, "x", None]})
+    table = as_parquet(tmp_path, {"node": [1, None, 7, 2, None, 1], "topic": ["x", "y", None, "x", " ", "x"]})
     assert set_aside(str(table)) == bad
     assert said(text) == said(table) == [[0], [0]]
+
+
+def test_lines_that_do_not_fit_the_header_and_names_of_other_letters_are_set_aside(tmp_path: Path) -> None:
+    (tmp_path / "pairs.tsv").write_bytes("\ufeffnode\ttopic\na\t x \na\tx\ty\nJosé\tx\n".encode("utf-8"))
+    assert set_aside(str(tmp_path / "pairs.tsv")) == [Bad(2, MALFORMED, "a", "x")]
+    (tmp_path / "pairs.csv").write_bytes("node,topic\na,x\nJosé,x\n".encode("latin-1"))
+    assert set_aside(str(tmp_path / "pairs.csv")) == [Bad(2, GARBLED, "Jos\ufffd", "x")]
+    assert said(tmp_path / "pairs.csv") == [[0]]
+
+
+def test_names_in_parquet_are_text_or_whole_numbers(tmp_path: Path) -> None:
+    with pytest.raises(Misuse, match=r"the column node of .* is of type double: names are text or whole numbers"):
+        said(as_parquet(tmp_path, {"node": [1.5], "topic": ["x"]}))
 
 
 def test_a_column_that_is_missing_in_parquet_is_named(tmp_path: Path) -> None:
@@ -85,5 +110,5 @@ def test_what_is_neither_is_said_to_be_neither(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="is not a whole Parquet file"):
         said(tmp_path / "broken.parquet")
     (tmp_path / "broken.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(Misuse, match="is not text: a CSV file is UTF-8"):
+    with pytest.raises(Misuse, match="has no column node"):
         said(tmp_path / "broken.csv")

@@ -12,6 +12,8 @@ from gossamer.lab.rows import Outcome
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+    from gossamer.pipeline.outcomes import Outcomes
+
 SOURCE = "small.toml"
 SMALL = """
 [experiment]
@@ -88,6 +90,29 @@ def frame(spark: "SparkSession", *outcomes: Outcome) -> "DataFrame":
 
     made = spark.createDataFrame([msgspec.structs.astuple(each) for each in outcomes], spark_schema(Outcome))
     return made.withColumn("id", F.substring_index("trial", "-", 1))
+
+
+def keep(kept: "Outcomes", *outcomes: Outcome) -> None:
+    """A wave of these rows, as a sweep leaves it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from gossamer.pipeline.outcomes import Record, new_name, parts, spans_of
+    from gossamer.pipeline.schemas import arrow_schema
+
+    name, runs, failures = new_name(), dict[str, set[int]](), dict[str, set[int]]()
+    for each in outcomes:
+        point, _, run = each.trial.rpartition("-")
+        runs.setdefault(point, set()).add(int(run))
+        if each.error:
+            failures.setdefault(point, set()).add(int(run))
+    path = Path(str(kept.wave(name).make())) / "part-0.parquet"
+    said = [msgspec.structs.asdict(each) for each in outcomes]
+    pq.write_table(pa.Table.from_pylist(said, schema=arrow_schema(Outcome)), path)
+    failed = {point: sorted(each) for point, each in failures.items()}
+    trials, spans = sum(map(len, runs.values())), {point: spans_of(sorted(each)) for point, each in runs.items()}
+    files = parts(kept.wave(name))
+    kept.keep(Record(wave=name, row="Outcome", trials=trials, runs=spans, failed=failed, files=files))
 
 
 def small(**changes: Any) -> list[Point]:

@@ -4,11 +4,10 @@ import csv
 import json
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
 from msgspec.structs import replace
 
 pytest.importorskip("pyspark")
@@ -16,16 +15,15 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from fast.test_measures import TOPICS, Interests, Links, arrays, overlays, pairs
 from gossamer.core.errors import Misuse
 from gossamer.fast import measures
 from gossamer.fast.spidercast import build
-from gossamer.lab.studies.overlay.pairs import interests_of
+from gossamer.lab.studies.overlay.pairs import AGAIN, NO_NODE, NO_TOPIC, interests_of
 from gossamer.pipeline import overlay, workloads
 from gossamer.pipeline.overlay_summary import Summary
-from gossamer.pipeline.overlay_tables import components_of
+from gossamer.pipeline.places import place_at
 from gossamer.pipeline.results import read_table
-from gossamer.pipeline.subscriptions import AGAIN, NO_NODE, NO_TOPIC, find_table
+from gossamer.pipeline.subscriptions import find_table
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays, OverlaySetting
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.protocols.spidercast.params import Params
@@ -67,8 +65,9 @@ def made(spark: "SparkSession", tmp_path_factory: pytest.TempPathFactory) -> Mad
     folder = tmp_path_factory.mktemp("overlay")
     write_table(folder / "pairs.parquet")
     out = folder / "out"
-    overlay.check_out(out, folder / "pairs.parquet")
-    summary = overlay.overlay_from_table(spark, find_table(folder / "pairs.parquet"), out, PARAMS, SEED)
+    table = place_at(folder / "pairs.parquet")
+    overlay.check_out(place_at(out), table)
+    summary = overlay.overlay_from_table(spark, find_table(table), place_at(out), out, PARAMS, SEED)
     write_report(out, summary, "gossamer overlay")
     good = pq.read_table(folder / "pairs.parquet").drop_null()
     pq.write_table(good, folder / "good.parquet")
@@ -159,23 +158,6 @@ def test_the_sentence_counts_as_people_do(made: Made) -> None:
     assert sentence(replace(whole, connected=False, topics_partitioned=1)) == "1 of 1,200 topics is partitioned."
 
 
-@given(overlays())
-@settings(max_examples=50)
-def test_a_worker_counts_components_of_many_topics_at_once(made_up: tuple[Interests, Links]) -> None:
-    interests, links = made_up
-    rows = [(topic, node, node) for node, wants in enumerate(interests) for topic in sorted(wants)]
-    rows += [(topic, a, b) for a, b in links for topic in sorted(interests[a] & interests[b])]
-    if not rows:
-        return
-    found = components_of(*np.array(rows, np.int64).T)
-    expected = measures.measure(*arrays(interests), TOPICS, pairs(links), tdi_depth=0)
-    there = found["topic"].tolist()
-    assert there == np.flatnonzero(expected.subscribers_by_topic).tolist()
-    assert found["components"].tolist() == expected.components_by_topic[there].tolist()
-    assert found["largest"].tolist() == expected.largest_by_topic[there].tolist()
-    assert found["links"].sum() == expected.messages_separate
-
-
 # Workloads
 
 
@@ -214,20 +196,20 @@ def test_results_do_not_overwrite_what_they_are_made_from(tmp_path: Path) -> Non
     (tmp_path / "quarantine").mkdir()
     for source in (tmp_path / "quarantine", tmp_path / "quarantine" / "part.parquet"):
         with pytest.raises(Misuse, match="would be overwritten by its own results: name another folder"):
-            overlay.check_out(tmp_path, source)
-    overlay.check_out(tmp_path, tmp_path / "pairs.csv")
+            overlay.check_out(place_at(tmp_path), place_at(source))
+    overlay.check_out(place_at(tmp_path), place_at(tmp_path / "pairs.csv"))
 
 
 def test_a_table_of_nothing_but_bad_rows_says_where_they_are(spark: "SparkSession", tmp_path: Path) -> None:
     (tmp_path / "bad.csv").write_text("node,topic\n,b\na,\n")
     (tmp_path / "none.csv").write_text("node,topic\n")
-    out: Any = tmp_path / "out"
-    overlay.check_out(out, tmp_path / "bad.csv")
+    out = tmp_path / "out"
+    overlay.check_out(place_at(out), place_at(tmp_path / "bad.csv"))
     with pytest.raises(
         Misuse, match=r"no row of .*bad\.csv says a node and a topic \(1 × no node, 1 × no topic\): see"
     ):
-        overlay.overlay_from_table(spark, find_table(tmp_path / "bad.csv"), out, {}, SEED)
+        overlay.overlay_from_table(spark, find_table(place_at(tmp_path / "bad.csv")), place_at(out), out, {}, SEED)
     assert pq.read_table(out / "quarantine").num_rows == 2
     with pytest.raises(Misuse, match=r"none\.csv has no rows: it needs one \(node, topic\) for each subscription"):
-        overlay.overlay_from_table(spark, find_table(tmp_path / "none.csv"), out, {}, SEED)
+        overlay.overlay_from_table(spark, find_table(place_at(tmp_path / "none.csv")), place_at(out), out, {}, SEED)
     assert not (out / "quarantine").exists()

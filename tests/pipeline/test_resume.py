@@ -15,7 +15,8 @@ pytest.importorskip("pyspark")
 from click.testing import CliRunner
 
 from gossamer.cli import main
-from gossamer.pipeline.sweep import written_trials
+from gossamer.pipeline.outcomes import Outcomes, count_trials
+from gossamer.pipeline.places import place_at
 from pipeline.processes import gossamer, members, soon, started
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def sweep(out: Path) -> bytes:
 
 def parts(tmp_path: Path) -> int:
     """How many trials the disturbed sweep has shown."""
-    return written_trials(tmp_path / "out" / "outcomes")
+    return count_trials(Outcomes(place_at(tmp_path / "out" / "outcomes")).records())
 
 
 def test_killed_half_way_it_ends_with_the_same_summary_running_only_what_was_missing(

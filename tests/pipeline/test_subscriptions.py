@@ -11,18 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gossamer.core.errors import Misuse
-from gossamer.pipeline.desk import Desk, in_one_task
-from gossamer.pipeline.subscriptions import (
-    AGAIN,
-    GARBLED,
-    MALFORMED,
-    NO_NODE,
-    NO_TOPIC,
-    Table,
-    find_table,
-    read_rows,
-    sort_rows,
-)
+from gossamer.lab.studies.overlay.pairs import AGAIN, GARBLED, MALFORMED, NO_NODE, NO_TOPIC
+from gossamer.pipeline.desk import in_one_task
+from gossamer.pipeline.places import place_at
+from gossamer.pipeline.subscriptions import Table, find_table, read_rows, sort_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,24 +43,24 @@ def test_what_is_no_table_is_refused(
     if content is not None:
         Path(name).write_text(content)
     with pytest.raises(Misuse, match=says):
-        find_table(Path(name))
+        find_table(place_at(name))
 
 
 def test_a_folder_has_files_of_one_kind(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="there is no CSV or Parquet file in"):
-        find_table(tmp_path)
+        find_table(place_at(tmp_path))
     (tmp_path / "a.csv").write_text("node,topic\na,b\n")
     (tmp_path / "_SUCCESS").touch()
     (tmp_path / "readme.txt").write_text("not a table")
-    assert find_table(tmp_path) == Table(tmp_path, "csv", ".csv", 15)
+    assert find_table(place_at(tmp_path)) == Table(place_at(tmp_path), "csv", ".csv", 15)
     (tmp_path / "b.parquet").write_text("PAR1")
     with pytest.raises(Misuse, match=r"files of several kinds \(\.csv, \.parquet\): name one of them"):
-        find_table(tmp_path)
+        find_table(place_at(tmp_path))
 
 
 def test_a_column_is_not_both(tmp_path: Path) -> None:
     with pytest.raises(Misuse, match="node and topic cannot both be in the column 'x'"):
-        find_table(tmp_path, "x", "x")
+        find_table(place_at(tmp_path), "x", "x")
 
 
 # With Spark
@@ -92,21 +84,20 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rows_of_csv_files_are_good_or_named_with_file_row_and_reason(
     spark: "SparkSession", folder: Path, tmp_path: Path
 ) -> None:
-    with Desk(tmp_path / "desk", one_task=True) as desk:
-        good, bad = sort_rows(in_one_task(spark), find_table(folder), desk)
-        assert rows_of(good, "node", "topic") == [
-            ("ann", "art"), ("ann", "news"), ("ann", "tea"), ("b, c", 'say "x"'),
-        ]  # fmt: skip
-        assert [tuple(row) for row in bad.select(*NAMED).orderBy("file", "row").collect()] == [
-            ("a.csv", 3, NO_NODE, None, "news", '{"since":"3"}'),
-            ("a.csv", 4, NO_TOPIC, "ann", None, '{"since":"4"}'),
-            ("a.csv", 5, AGAIN, "ann", "news", '{"since":"5"}'),
-            ("a.csv", 6, NO_NODE, None, "art", '{"since":"6"}'),
-            ("b.CSV", 1, AGAIN, "ann", "news", '{"since":"8"}'),
-            ("b.CSV", 2, MALFORMED, "lone", None, "lone"),
-            ("b.CSV", 3, MALFORMED, "x", "y", "x,y,z,more"),
-            ("b.CSV", 5, GARBLED, "Jos\ufffd", "tea", '{"since":"10"}'),
-        ]
+    good, bad = sort_rows(in_one_task(spark), find_table(place_at(folder)), place_at(tmp_path / "desk"))
+    assert rows_of(good, "node", "topic") == [
+        ("ann", "art"), ("ann", "news"), ("ann", "tea"), ("b, c", 'say "x"'),
+    ]  # fmt: skip
+    assert [tuple(row) for row in bad.select(*NAMED).orderBy("file", "row").collect()] == [
+        ("a.csv", 3, NO_NODE, None, "news", '{"since":"3"}'),
+        ("a.csv", 4, NO_TOPIC, "ann", None, '{"since":"4"}'),
+        ("a.csv", 5, AGAIN, "ann", "news", '{"since":"5"}'),
+        ("a.csv", 6, NO_NODE, None, "art", '{"since":"6"}'),
+        ("b.CSV", 1, AGAIN, "ann", "news", '{"since":"8"}'),
+        ("b.CSV", 2, MALFORMED, "lone", None, "lone"),
+        ("b.CSV", 3, MALFORMED, "x", "y", "x,y,z,more"),
+        ("b.CSV", 5, GARBLED, "Jos\ufffd", "tea", '{"since":"10"}'),
+    ]
 
 
 NAMED = ("file", "row", "reason", "node", "topic", "rest")
@@ -120,22 +111,20 @@ def test_rows_are_numbered_through_the_blocks_that_a_large_file_is_read_in(
     small = spark.newSession()
     small.conf.set("spark.sql.files.maxPartitionBytes", "4096")
     small.conf.set("spark.sql.files.openCostInBytes", "0")
-    with Desk(tmp_path / "desk", one_task=False) as desk:
-        table = find_table(tmp_path / "long.csv")
-        assert read_rows(small, table).rdd.getNumPartitions() > 2
-        good, bad = sort_rows(small, table, desk)
-        assert rows_of(bad, "row", "topic") == [(i, f"row-{i}") for i in range(50, 1001, 50)]
-        assert good.count() == 980
+    table = find_table(place_at(tmp_path / "long.csv"))
+    assert read_rows(small, table).rdd.getNumPartitions() > 2
+    good, bad = sort_rows(small, table, place_at(tmp_path / "desk"))
+    assert rows_of(bad, "row", "topic") == [(i, f"row-{i}") for i in range(50, 1001, 50)]
+    assert good.count() == 980
 
 
 def test_columns_of_parquet_can_have_other_names_and_hold_numbers(spark: "SparkSession", tmp_path: Path) -> None:
     table = pa.table({"user.id": [3, 20, None, 3], "feed": ["a", "b", "c", "a"], "kept": [[1], [2], [3], [4]]})
     pq.write_table(table, tmp_path / "pairs.parquet")
-    with Desk(tmp_path / "desk", one_task=True) as desk:
-        found = find_table(tmp_path / "pairs.parquet", "user.id", "feed")
-        good, bad = sort_rows(in_one_task(spark), found, desk)
-        assert rows_of(good, "node", "topic") == [("20", "b"), ("3", "a")]
-        assert rows_of(bad, "row", "reason", "rest") == [(3, NO_NODE, '{"kept":[3]}'), (4, AGAIN, '{"kept":[4]}')]
+    found = find_table(place_at(tmp_path / "pairs.parquet"), "user.id", "feed")
+    good, bad = sort_rows(in_one_task(spark), found, place_at(tmp_path / "desk"))
+    assert rows_of(good, "node", "topic") == [("20", "b"), ("3", "a")]
+    assert rows_of(bad, "row", "reason", "rest") == [(3, NO_NODE, '{"kept":[3]}'), (4, AGAIN, '{"kept":[4]}')]
 
 
 @pytest.mark.parametrize(
@@ -169,6 +158,6 @@ def test_a_table_without_pairs_is_refused(
                 (path / file).write_text(text)
         case _:
             pq.write_table(content, path)
-    with Desk(tmp_path / "desk", one_task=True) as desk, pytest.raises(Misuse, match=says) as refused:
-        sort_rows(in_one_task(spark), find_table(path), desk)
+    with pytest.raises(Misuse, match=says) as refused:
+        sort_rows(in_one_task(spark), find_table(place_at(path)), place_at(tmp_path / "desk"))
     assert "\n" not in str(refused.value)

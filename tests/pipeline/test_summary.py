@@ -17,8 +17,9 @@ from gossamer.lab.rows import Outcome
 from gossamer.lab.studies.communities.tables import BY_COMMUNITY, OVERALL
 from gossamer.lab.trial import point_id
 from gossamer.pipeline import summary
-from gossamer.pipeline.sweep import write_part
-from pipeline.rows import failed, frame, outcome, small
+from gossamer.pipeline.outcomes import outcomes_in
+from gossamer.pipeline.places import place_at
+from pipeline.rows import failed, frame, keep, outcome, small
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -200,18 +201,19 @@ def test_one_run_alone_has_no_interval_to_speak_of(spark: "SparkSession") -> Non
 def test_only_the_asked_points_and_runs_are_read_each_once(spark: "SparkSession", tmp_path: Path) -> None:
     mine, other = small(runs=2)
     folder = tmp_path / "out[1] {a,b}*"  # to Spark, a pattern
-    folder.mkdir()
+    kept = outcomes_in(place_at(folder))
 
     def trial(point: str, run: int, **changes: object) -> Outcome:
         return outcome(trial=f"{point}-{run}", run=run, **changes)
 
     once = [trial(point_id(mine), 0, group=group, event=event) for group in (".", ".d") for event in (0, 1)]
-    write_part(folder, once, 1)
-    write_part(folder, once, 1)  # as when a task was tried again
-    write_part(folder, [trial(point_id(mine), 1), trial(point_id(mine), 2)], 2)
-    write_part(folder, [trial(point_id(other), 0), trial("elsewhere", 0)], 2)
-    (folder / ".part-9-torn.parquet").write_bytes(b"PAR1 and then the process died")
-    read = summary.read_outcomes(spark, folder, [mine]).select("trial", "event", "group")
+    keep(kept, *once)
+    keep(kept, *once)  # as when a task was tried again
+    keep(kept, *[trial(point_id(mine), 1), trial(point_id(mine), 2)])
+    keep(kept, *[trial(point_id(other), 0), trial("elsewhere", 0)])
+    kept.wave("unfinished").make()
+    (kept.wave("unfinished") / "part-9.parquet").write(b"PAR1 and then the process died")
+    read = summary.read_outcomes(spark, kept, [mine]).select("trial", "event", "group")
     assert sorted(tuple(row) for row in read.collect()) == [
         (f"{point_id(mine)}-0", 0, "."),
         (f"{point_id(mine)}-0", 0, ".d"),
@@ -223,7 +225,7 @@ def test_only_the_asked_points_and_runs_are_read_each_once(spark: "SparkSession"
 
 def test_nothing_is_read_where_nothing_was_written(spark: "SparkSession", tmp_path: Path) -> None:
     points = small()
-    assert summary.summarise(spark, tmp_path, points) == ([[], []], [])
+    assert summary.summarise(spark, outcomes_in(place_at(tmp_path)), points) == ([[], []], [])
 
 
 def test_a_trial_failed_if_it_never_succeeded(spark: "SparkSession") -> None:
@@ -243,9 +245,9 @@ def test_lines_stand_in_the_order_of_points_groups_and_metrics(spark: "SparkSess
     first, second = small(runs=1)
     for point in (second, first):
         rows = [outcome(trial=f"{point_id(point)}-0", group=group, climbs=False) for group in (".d", ".")]
-        write_part(tmp_path, rows, 1)
-    write_part(tmp_path, [failed(trial=f"{point_id(first)}-0")], 1)  # before it succeeded
-    by_point, lost = summary.summarise(spark, tmp_path, [first, second])
+        keep(outcomes_in(place_at(tmp_path)), *rows)
+    keep(outcomes_in(place_at(tmp_path)), *[failed(trial=f"{point_id(first)}-0")])  # before it succeeded
+    by_point, lost = summary.summarise(spark, outcomes_in(place_at(tmp_path)), [first, second])
     assert lost == []
     assert [line.point for line in by_point[0] + by_point[1]] == [first.swept] * 21 + [second.swept] * 21
     for lines in by_point:
@@ -261,8 +263,8 @@ def test_each_of_several_chances_to_climb_has_lines_of_its_own_in_their_order(
     chances = (0.5, 0.0001, 1.0)
     for run, event in ((run, event) for run in (0, 1) for event in range(3)):
         said = {"reached": 2 * event + 2 * run, "event": event, "climb": chances[event], "run": run}
-        write_part(tmp_path, [outcome(trial=f"{point_id(point)}-{run}", **said)], 1)
-    ((*lines,),), _ = summary.summarise(spark, tmp_path, [point])
+        keep(outcomes_in(place_at(tmp_path)), *[outcome(trial=f"{point_id(point)}-{run}", **said)])
+    ((*lines,),), _ = summary.summarise(spark, outcomes_in(place_at(tmp_path)), [point])
     found = [(each.point["publish.climb"], each.mean, each.runs) for each in lines if each.metric == "reception"]
     assert found == [(0.0001, 3 / 8, 2), (0.5, 1 / 8, 2), (1.0, 5 / 8, 2)]
     assert all(each.point["faults.fraction"] == 0.0 for each in lines)

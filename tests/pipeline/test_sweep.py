@@ -1,9 +1,11 @@
 """A sweep: what is run, what is kept, what is never run twice."""
 
+import os
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,21 +15,25 @@ import pytest
 pytest.importorskip("pyspark")
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.core.intervals import Z95, half_width
 from gossamer.lab import trial
 from gossamer.lab.book import Line
 from gossamer.lab.grid import Point
-from gossamer.lab.plan import Chunk
+from gossamer.lab.plan import Chunk, Waves
 from gossamer.lab.rows import Outcome
 from gossamer.lab.trial import point_id, run_trials
-from gossamer.pipeline import sweep
+from gossamer.pipeline import compacting, sweep
 from gossamer.pipeline.background import in_background
+from gossamer.pipeline.outcomes import Outcomes, count_trials, finished_runs, outcomes_in
+from gossamer.pipeline.places import place_at
 from gossamer.pipeline.summary import summarise
 from pipeline.processes import run
-from pipeline.rows import SOURCE, failed, outcome, small
+from pipeline.rows import SOURCE, failed, keep, outcome, small
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -35,12 +41,15 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 
-def parts(folder: Path) -> list[str]:
-    return sorted(each.name for each in folder.glob("part-*.parquet"))
+def outcomes(folder: Path) -> Outcomes:
+    return outcomes_in(place_at(folder))
 
 
 def rows(folder: Path) -> list[Outcome]:
-    said = [row for part in parts(folder) for row in pq.read_table(folder / part).to_pylist()]
+    """Of the waves that count."""
+    kept = outcomes(folder)
+    waves = [str(kept.wave(record.wave)) for record in kept.records()]
+    said = [row for wave in waves for row in pq.read_table(wave, partitioning=None).to_pylist()]
     return in_order(msgspec.convert(said, list[Outcome]))
 
 
@@ -48,46 +57,58 @@ def in_order(outcomes: list[Outcome]) -> list[Outcome]:
     return sorted(outcomes, key=lambda each: (each.trial, each.event, each.group or ""))
 
 
-# Files
-
-
-def test_a_part_holds_its_outcomes_and_tells_their_number(tmp_path: Path) -> None:
-    mixed = [outcome(rounds_last=None, arrived=None), failed(trial="p-1")]
-    sweep.write_part(tmp_path, mixed, trials=2)
-    assert rows(tmp_path) == mixed
-    (part,) = tmp_path.iterdir()  # and no draft beside it
-    assert part.name.startswith("part-2-")
-    assert sweep.written_trials(tmp_path) == 2
+# What is kept
 
 
 def test_a_trial_is_finished_once_it_has_an_outcome_without_error(tmp_path: Path) -> None:
-    sweep.write_part(tmp_path, [outcome(trial="p-0"), failed(trial="p-1"), failed(trial="p-2")], 3)
-    sweep.write_part(tmp_path, [outcome(trial="p-2")], 1)
-    (tmp_path / ".part-1-torn.parquet").write_bytes(b"PAR1")
-    assert sweep.finished_trials(tmp_path) == {"p-0", "p-2"}
+    kept = outcomes(tmp_path)
+    keep(kept, outcome(trial="p-0"), failed(trial="p-1"), failed(trial="p-2"))
+    keep(kept, outcome(trial="p-2"))
+    assert finished_runs(kept.records()) == {"p": {0, 2}}
+    assert count_trials(kept.records()) == 4
 
 
-def test_a_damaged_part_is_named(tmp_path: Path) -> None:
-    (tmp_path / "part-1-a.parquet").write_bytes(b"PAR1 and then the disk was full")
-    with pytest.raises(Misuse, match=r"part-1-a\.parquet is damaged: remove it, and its trials are run again$"):
-        sweep.finished_trials(tmp_path)
+def test_what_has_no_record_does_not_count(tmp_path: Path) -> None:
+    kept = outcomes(tmp_path)
+    keep(kept, outcome(trial="p-0"))
+    (kept.wave("half").make() / "part-0.parquet").write(b"PAR1")  # its job was killed before it was over
+    (kept.folder / "_waves" / ".p.json.1.half").write(b"{")
+    assert [record.trials for record in kept.records()] == [1]
+
+
+def test_a_wave_whose_files_are_gone_or_cut_short_is_run_again(tmp_path: Path) -> None:
+    kept = outcomes(tmp_path)
+    for name in ("p-0", "p-1", "p-2"):
+        keep(kept, outcome(trial=name))
+    lost, short, _ = kept.records()
+    (kept.wave(lost.wave) / "part-0.parquet").remove()
+    (kept.wave(short.wave) / "part-0.parquet").write(b"PAR1 and then the disk was full")
+    assert count_trials(kept.records()) == 1
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    kept = outcomes(tmp_path)
+    (kept.folder / "_waves").make()
+    (kept.folder / "_waves" / "a.json").write(b'{"wave": "a"')
+    with pytest.raises(Misuse, match=r"a\.json is damaged: remove it, and its trials are run again$"):
+        kept.records()
 
 
 def test_outcomes_go_into_a_folder_of_their_own(tmp_path: Path) -> None:
-    assert sweep.outcomes_folder(tmp_path / "deep" / "out") == tmp_path / "deep" / "out" / "outcomes"
-    assert sweep.outcomes_folder(tmp_path / "deep" / "out").is_dir()
+    assert outcomes(tmp_path / "deep" / "out").folder == place_at(tmp_path / "deep" / "out" / "outcomes")
+    assert (tmp_path / "deep" / "out" / "outcomes").is_dir()
     (tmp_path / "file").touch()
     with pytest.raises(Misuse, match=r"file is a file: name a folder$"):
-        sweep.outcomes_folder(tmp_path / "file")
+        outcomes(tmp_path / "file")
     with pytest.raises(Misuse, match=r"cannot make the folder .*: Not a directory$"):
-        sweep.outcomes_folder(tmp_path / "file" / "below")
+        outcomes(tmp_path / "file" / "below")
 
 
 # What is left to do
 
 
 def planned(work: dict[str, list[Point]], folder: Path) -> list[tuple[str, str, tuple[int, ...]]]:
-    return [(chunk.source, point_id(chunk.point), chunk.runs) for chunk in sweep.work_left(work, folder)]
+    return [(chunk.source, point_id(chunk.point), chunk.runs) for chunk in sweep.work_left(work, outcomes(folder))]
 
 
 def test_what_two_experiments_have_in_common_is_run_once(tmp_path: Path) -> None:
@@ -101,12 +122,18 @@ def test_what_two_experiments_have_in_common_is_run_once(tmp_path: Path) -> None
 
 def test_only_what_has_no_outcome_is_left(tmp_path: Path) -> None:
     one, two = small(runs=3)
-    sweep.run_chunk(Chunk(one, (0, 2), SOURCE), tmp_path)
-    sweep.run_chunk(Chunk(two, (0, 1, 2), SOURCE), tmp_path)
+    keep(outcomes(tmp_path), *run_trials(one, [0, 2], SOURCE), *run_trials(two, [0, 1, 2], SOURCE))
     assert planned({SOURCE: [one, two]}, tmp_path) == [(SOURCE, point_id(one), (1,))]
 
 
 # Failing trials
+
+
+def run_in_a_task(chunk: Chunk) -> list[Outcome]:
+    """What a worker makes of a chunk."""
+    number = pa.RecordBatch.from_pydict({"id": [0]})
+    batches = sweep.task([msgspec.json.encode([chunk])], Outcome)(iter([number]))
+    return in_order(msgspec.convert([row for batch in batches for row in batch.to_pylist()], list[Outcome]))
 
 
 def test_a_failing_trial_becomes_a_row_and_is_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,17 +146,17 @@ def test_a_failing_trial_becomes_a_row_and_is_tried_again(tmp_path: Path, monkey
 
     with monkeypatch.context() as patched:
         patched.setattr(trial, "run_trials", fails)
-        assert sweep.run_chunk(Chunk(point, (0, 1, 2, 3), SOURCE), tmp_path) == sweep.Swept(ran=4, failed=1)
-    found = rows(tmp_path)
+        found = run_in_a_task(Chunk(point, (0, 1, 2, 3), SOURCE))
+    keep(outcomes(tmp_path), *found)
     assert [each for each in found if each.run != 2] == in_order(run_trials(point, [0, 1, 3], SOURCE))
     (bad,) = [each for each in found if each.run == 2]
     assert bad.error == "ArithmeticError: two is too many"
     assert bad.command == f"gossamer simulate {SOURCE} --set faults.fraction=0.0 --run 2"
-    (again,) = sweep.work_left({SOURCE: [point]}, tmp_path)
+    (again,) = sweep.work_left({SOURCE: [point]}, outcomes(tmp_path))
     assert again.runs == (2,)
-    assert sweep.run_chunk(again, tmp_path) == sweep.Swept(ran=1, failed=0)
+    keep(outcomes(tmp_path), *run_in_a_task(again))
     assert [each for each in rows(tmp_path) if not each.error] == in_order(run_trials(point, range(4), SOURCE))
-    assert sweep.work_left({SOURCE: [point]}, tmp_path) == []
+    assert sweep.work_left({SOURCE: [point]}, outcomes(tmp_path)) == []
 
 
 NODE = """
@@ -192,14 +219,14 @@ def test_a_failing_trial_spares_the_others_on_spark_and_the_command_exits_with_1
     (tmp_path / "odd.toml").write_text(ODD_SPEC)
     arguments = ["sweep", "odd.toml", "--out", "out", "--master", "local[2]"]
     ran = run([sys.executable, "-c", TWICE, *arguments], tmp_path, PYTHONPATH=str(tmp_path / "site"))
-    found = rows(tmp_path / "out" / "outcomes")
+    found = rows(tmp_path / "out")
     good, bad = [each for each in found if not each.error], [each for each in found if each.error]
     odd = {each.trial for each in bad}
     assert all(each.seed % 2 == 0 and each.reached > 0 for each in good)
     assert all(each.seed % 2 == 1 and each.error == "ValueError: an odd seed" for each in bad)
     assert len(good) + len(odd) == 24
     assert len(bad) == 2 * len(odd)  # the second sweep tried those again, and no other
-    assert sum(int(part.split("-")[1]) for part in parts(tmp_path / "out" / "outcomes")) == 24 + len(odd)
+    assert count_trials(outcomes(tmp_path / "out").records()) == 24 + len(odd)
     assert ran.stdout.count("exit code 1\n") == 2
     first, second = ran.stderr.splitlines()
     assert first == second
@@ -215,22 +242,56 @@ def test_a_failing_trial_spares_the_others_on_spark_and_the_command_exits_with_1
 
 
 def test_a_sweep_says_what_a_plain_loop_says_and_runs_nothing_twice(spark: "SparkSession", tmp_path: Path) -> None:
-    points = small()
-    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(ran=80, failed=0)
+    points, kept = small(), outcomes(tmp_path)
+    assert sweep.run_sweep(spark, points, SOURCE, kept) == sweep.Swept(ran=80, failed=0)
     looped = [each for point in points for each in run_trials(point, range(40), SOURCE)]
     assert rows(tmp_path) == in_order(looped)
-    by_point, lost = summarise(spark, tmp_path, points)
+    by_point, lost = summarise(spark, kept, points)
     assert lost == []
     for lines, point in zip(by_point, points, strict=True):
         assert_same(lines, plain_summary([each for each in looped if each.point == point.name]))
 
-    before = parts(tmp_path)
-    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(0, 0)
-    assert parts(tmp_path) == before
-    (tmp_path / before[0]).unlink()
-    assert sweep.run_sweep(spark, points, SOURCE, tmp_path) == sweep.Swept(ran=40, failed=0)
+    before = kept.records()
+    assert sweep.run_sweep(spark, points, SOURCE, kept) == sweep.Swept(0, 0)
+    assert kept.records() == before
+    kept.forget(before[0].wave)
+    assert sweep.run_sweep(spark, points, SOURCE, kept) == sweep.Swept(ran=80, failed=0)
     assert rows(tmp_path) == in_order(looped)
     assert spark.range(3).count() == 3  # the session is the caller's
+
+
+def test_small_waves_are_put_together_and_none_of_their_rows_is_lost_or_doubled(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, made = outcomes(tmp_path), [outcome(trial=f"p-{run}", run=run) for run in range(4)]
+    keep(kept, *made[:2], failed(trial="p-3", run=3))
+    keep(kept, *made[2:])
+    keep(kept, failed(trial="q-0"))
+    small = kept.records()
+    monkeypatch.setattr(compacting, "WAVES_MAX", 2)
+    with monkeypatch.context() as stopped:
+        stopped.setattr(Outcomes, "forget", lambda *_: None)  # as by a kill, when the new wave is there
+        compacting.compact(spark, kept)
+    (whole,) = kept.records()
+    assert (len(whole.files), whole.trials) == (1, 6)
+    assert (whole.runs, whole.failed) == ({"p": [(0, 4)], "q": [(0, 1)]}, {"q": [0]})
+    assert [each for each in rows(tmp_path) if not each.error] == made
+    compacting.compact(spark, kept)
+    assert not any(kept.wave(each.wave).exists() for each in small)
+    assert kept.records() == [whole]
+
+
+def test_a_wave_that_fails_leaves_nothing_and_spares_the_others(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two = small(runs=3)
+    broken = Chunk(one, (0,), None)  # type: ignore[arg-type]  # no worker can read that
+    kept = outcomes(tmp_path)
+    monkeypatch.setattr(Waves, "take", lambda waves: [waves.left.popleft()] if waves.left else [])
+    with pytest.raises(PySparkException):
+        sweep.run_chunks(spark, [broken, Chunk(two, (0, 1, 2), SOURCE)], kept)
+    assert finished_runs(kept.records()) == {point_id(two): {0, 1, 2}}
+    assert len(kept.folder.entries()) == 2  # that wave, and the records
 
 
 def plain_summary(outcomes: list[Outcome]) -> dict[tuple[str, str], list[float]]:
@@ -279,10 +340,29 @@ def assert_same(lines: list[Line], values: dict[tuple[str, str], list[float]]) -
         assert line.runs == n
 
 
-def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession", tmp_path: Path) -> None:
-    cut = sweep.work_left({SOURCE: small(runs=1)}, tmp_path)
-    with pytest.raises(TransportDown, match=r"^Spark could not finish: FileNotFoundError: [^\n]*$"):
-        in_background(spark, lambda: sweep.run_chunks(spark, cut, tmp_path / "gone"), lambda: None)
+def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession") -> None:
     with pytest.raises(TransportDown, match=r"^Spark could not finish: \[UNRESOLVED_COLUMN[^\n]*$"):
         in_background(spark, lambda: spark.sql("select nobody"), lambda: None)
     assert spark.range(3).count() == 3
+
+
+def test_ctrl_c_cancels_our_jobs_and_no_others_of_the_session(spark: "SparkSession", tmp_path: Path) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+
+    def wait(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        gate.read_text()  # until somebody writes
+        yield from batches
+
+    def job() -> int:
+        return len(spark.range(1).mapInArrow(wait, "id long").collect())
+
+    def press() -> None:
+        if len(spark.sparkContext.statusTracker().getActiveJobsIds()) == 2:
+            raise KeyboardInterrupt
+
+    with ThreadPoolExecutor(1) as pool:
+        other = pool.submit(job)
+        with pytest.raises(KeyboardInterrupt):
+            in_background(spark, job, press)
+        gate.write_text("open")
+        assert other.result() == 1

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from gossamer.cli.console import SafeConsole
 from gossamer.cli.keys import read_passphrase
-from gossamer.cli.running import starting_spark
+from gossamer.cli.on_spark import Where, starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.trace import Head
 from gossamer.live.keys.auditing import AuditKey, keys_of_files
@@ -70,7 +70,7 @@ def command(
     out = out or traces / "audit"
     check_folders(traces, out)
     unlock = Unlocking(keys, passphrase_file) if keys else None
-    with starting_spark(console, master) as spark:
+    with starting_spark(console, Where(master)) as spark:
         verdict = audit_with_progress(console, spark, traces, out, unlock)
     if unlock is not None and unlock.unfit:
         console.print(unlock.unfit, style="yellow", highlight=False)

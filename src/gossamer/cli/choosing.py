@@ -1,6 +1,7 @@
 """Options that choose a point of an experiment, shared by the commands that take one."""
 
 import contextlib
+import functools
 import tomllib
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
@@ -10,7 +11,9 @@ import msgspec
 
 from gossamer.core.errors import Misuse
 from gossamer.lab.grid import path_of, put
-from gossamer.lab.spec import GRID, read
+from gossamer.lab.spec import GRID, parse, read
+from gossamer.lab.studies.overlay.pairs import COPIES
+from gossamer.pipeline.places import LocalPlace, Place, has_scheme, place_at
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,7 +34,7 @@ def choosing(command: F) -> F:
 def chosen(spec: str, settings: tuple[str, ...], *, runs: int | None = None, **head: Any) -> tuple[dict[str, Any], str]:
     """The raw experiment with these fields set. What is set is swept over that one value: so it wins over a case, and
     stands in the command that shows a trial again."""
-    raw, source = read(spec)
+    raw, source = read_from(spec)
     for each in settings:
         field, equals, text = each.partition("=")
         if not equals:
@@ -43,6 +46,25 @@ def chosen(spec: str, settings: tuple[str, ...], *, runs: int | None = None, **h
     if runs is not None:
         put(raw, "experiment.runs", runs, source)
     return raw, source
+
+
+def read_from(spec: str) -> tuple[dict[str, Any], str]:
+    """Raw TOML and what to call it, wherever it is. Elsewhere than on this machine a session must be running."""
+    place = place_at(spec)
+    locate = functools.partial(beside, place.parent)
+    if isinstance(place, LocalPlace):
+        return read(str(place) if has_scheme(spec) else spec, locate)
+    return parse(place.read(), spec, locate), spec
+
+
+def beside(folder: Place, table: str) -> str:
+    """A table that a file names, wherever it is; a copy of it on this machine, where it is elsewhere."""
+    place = place_at(table) if has_scheme(table) else folder / table
+    if isinstance(place, LocalPlace):
+        return str(place.path.absolute())
+    if place.uri not in COPIES:
+        COPIES[place.uri] = place.copied()
+    return place.uri
 
 
 def set_field(raw: dict[str, Any], field: str, value: Any, source: str) -> None:

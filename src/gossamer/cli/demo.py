@@ -22,7 +22,7 @@ from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
 from gossamer.cli.demo_screen import Screen, show_verdict
 from gossamer.cli.demo_story import Happened, Story
 from gossamer.cli.numbers import Real
-from gossamer.cli.running import starting_spark
+from gossamer.cli.on_spark import starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
 from gossamer.web.audit import write_report

@@ -2,39 +2,40 @@
 
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table as Shown
 
 from gossamer.cli.console import SafeConsole
-from gossamer.cli.running import starting_spark
+from gossamer.cli.on_spark import PlaceType, Where, on_spark, spark_when_needed, step_by_step
 from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
 from gossamer.core.reading import table
 from gossamer.lab.studies.overlay.tables import params_of
 from gossamer.lab.studies.overlay.tables import workload_of as read_workload
-from gossamer.pipeline.background import in_background
 from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table, overlay_from_workload
 from gossamer.pipeline.overlay_summary import Summary
+from gossamer.pipeline.places import Place
 from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
 from gossamer.pipeline.subscriptions import find_table
 from gossamer.protocols.spidercast.experiment.workload import Workload
 from gossamer.web.overlay import at_least, sentence, write_report
 
+Work: TypeAlias = Callable[[Session, Path, Say], Summary]
+"Takes a folder of this machine too: what is put there is where results go in the end."
 FIRST = 5
 "Partitioned topics and rows set aside that are named in the terminal."
 
 
 @click.command("overlay", epilog="Example: gossamer overlay subscriptions.parquet --out overlay/")
-@click.argument("subscriptions", required=False, type=click.Path(path_type=Path))
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for links, tables and report.")
+@click.argument("subscriptions", required=False, type=PlaceType())
+@click.option("--out", required=True, type=PlaceType(), help="Folder for links, tables and report: a path or a URI.")
 @click.option("--node", default="node", show_default=True, help="The column that says the node.")
 @click.option("--topic", default="topic", show_default=True, help="The column that says the topic.")
 @click.option("--workload", metavar="TABLE", help="Generate pairs instead, e.g. '{nodes = 2000000, topics = 100}'.")
@@ -50,10 +51,10 @@ FIRST = 5
 @click.option(
     "--seed", type=click.IntRange(0, 2**63 - 1), default=0, show_default=True, help="Of what is left to chance."
 )
-@click.option("--master", help="Spark master; default local[*].")
+@on_spark
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON.")
 def command(
-    subscriptions: Path | None, out: Path, node: str, topic: str, workload: str | None, seed: int, master: str | None,
+    subscriptions: Place | None, out: Place, node: str, topic: str, workload: str | None, seed: int, where: Where,
     as_json: bool, **options: Any,
 ) -> None:  # fmt: skip
     """Few links that keep the subscribers of every topic together: built from pairs of node and topic, on Spark.
@@ -64,15 +65,18 @@ def command(
     """
     console = SafeConsole(stderr=as_json)
     asked = chosen(options)
-    work = work_on(subscriptions, workload, node, topic, out, asked, seed)
-    with starting_spark(console, master) as spark:
-        summary = with_progress(console, spark, work)
-    source = subscriptions.name if subscriptions else f"--workload '{workload}'"
-    page = write_report(out, summary, f"gossamer overlay {source} --out {out.name}")
+    with spark_when_needed(console, where) as spark:
+        work = work_on(subscriptions, workload, node, topic, out, asked, seed)
+        session = spark()
+        source = subscriptions.name if subscriptions else f"--workload '{workload}'"
+        with out.filled() as folder:
+            summary = step_by_step(console, session, "overlay", STEPS, lambda say: work(session, folder, say))
+            write_report(folder, summary, f"gossamer overlay {source} --out {out.name}")
+            split = [row for row in read_table(folder, "components", FIRST) if row["components"] > 1]
     if as_json:
         say_json(summary)
     else:
-        print_summary(console, out, summary, page)
+        print_summary(console, out, summary, split)
     sys.exit(0 if summary.connected else 1)
 
 
@@ -98,18 +102,24 @@ def view_of(text: str) -> Any:
 
 
 def work_on(
-    subscriptions: Path | None, workload: str | None, node: str, topic: str, out: Path, asked: dict[str, Any], seed: int
-) -> Callable[[Session, Say], Summary]:
+    subscriptions: Place | None,
+    workload: str | None,
+    node: str,
+    topic: str,
+    out: Place,
+    asked: dict[str, Any],
+    seed: int,
+) -> Work:
     """What there is to do, once Spark is there."""
     if (subscriptions is None) == (workload is None):
         raise Misuse("name a table of subscriptions, or generate one with --workload: one of the two")
     if subscriptions is not None:
         table = find_table(subscriptions, node, topic)
         check_out(out, subscriptions)
-        return lambda spark, say: overlay_from_table(spark, table, out, asked, seed, say)
+        return lambda spark, folder, say: overlay_from_table(spark, table, out, folder, asked, seed, say)
     drawn = workload_of(workload or "")
     check_out(out, None)
-    return lambda spark, say: overlay_from_workload(spark, drawn, out, asked, seed, say)
+    return lambda spark, folder, say: overlay_from_workload(spark, drawn, out, folder, asked, seed, say)
 
 
 def workload_of(text: str) -> Workload:
@@ -123,25 +133,12 @@ def workload_of(text: str) -> Workload:
     return read_workload(said).drawn()
 
 
-def with_progress(console: Console, spark: Session, work: Callable[[Session, Say], Summary]) -> Summary:
-    columns = (TextColumn("overlay: {task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar, begun = progress.add_task(STEPS[0], total=len(STEPS)), list[str]()
-
-        def look() -> None:
-            if begun:
-                progress.update(bar, completed=len(begun) - 1, description=begun[-1])
-
-        return in_background(spark, lambda: work(spark, begun.append), look)
-
-
-def print_summary(console: Console, out: Path, summary: Summary, page: Path) -> None:
+def print_summary(console: Console, out: Place, summary: Summary, split: Sequence[Mapping[str, Any]]) -> None:
     table = Shown(box=None, pad_edge=False, padding=(0, 2, 0, 0), show_header=False)
     for name, value in numbers(summary):
         table.add_row(f"[dim]{name}[/]", escape(value))
     console.print(table)
     console.print(f"[bold {'green' if summary.connected else 'red'}]{sentence(summary)}[/]")
-    split = [row for row in read_table(out, "components", FIRST) if row["components"] > 1]
     for row in split:
         parts = f"{row['components']:,} parts, the largest of {row['largest']:,} of {row['subscribers']:,} subscribers"
         console.print(f"  {row['topic']} is in {parts}", markup=False, highlight=False)
@@ -150,12 +147,12 @@ def print_summary(console: Console, out: Path, summary: Summary, page: Path) -> 
         console.print(f"  … and {more:,} more in {out / 'components.csv'}", highlight=False, markup=False)
     print_set_aside(console, out, summary)
     console.print(
-        f"Report with plots: [bold]{escape(str(page))}[/] · links: {escape(str(out / 'links.parquet'))}",
+        f"Report with plots: [bold]{escape(str(out / 'report.html'))}[/] · links: {escape(str(out / 'links.parquet'))}",
         highlight=False,
     )
 
 
-def print_set_aside(console: Console, out: Path, summary: Summary) -> None:
+def print_set_aside(console: Console, out: Place, summary: Summary) -> None:
     count = sum(summary.set_aside.values())
     if not count:
         return

@@ -9,7 +9,8 @@ from rich.table import Table as Shown
 
 from gossamer import __version__
 from gossamer.cli.console import SafeConsole
-from gossamer.cli.running import exit_if_failed, experiment_section, starting_spark, sweep_with_progress
+from gossamer.cli.on_spark import PlaceType, Where, on_spark, spark_when_needed
+from gossamer.cli.running import exit_if_failed, experiment_section, sweep_with_progress
 from gossamer.cli.terminal import say_json
 from gossamer.lab import figures
 from gossamer.lab.book import Book, Line
@@ -17,8 +18,9 @@ from gossamer.lab.claims import Claim, by_group
 from gossamer.lab.grid import Point, points
 from gossamer.lab.papers import NAMES, Paper, paper
 from gossamer.lab.spec import read
+from gossamer.pipeline.outcomes import outcomes_in
+from gossamer.pipeline.places import Place
 from gossamer.pipeline.summary import write_csv
-from gossamer.pipeline.sweep import outcomes_folder
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
@@ -27,11 +29,11 @@ COLOURS = {"reproduced": "green", "differs": "yellow", "cannot be compared": "di
 
 @click.command("reproduce", epilog="Example: gossamer reproduce camcast --out out")
 @click.argument("name", metavar="{damulticast,camcast,epidemic,spidercast,hpmcast,comparison,all}")
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="Folder for claims, figures and report.")
-@click.option("--master", help="Spark master; default local[*].")
+@click.option("--out", required=True, type=PlaceType(), help="Folder for claims, figures and report: a path or a URI.")
+@on_spark
 @click.option("--runs", type=click.IntRange(2), help="Runs per point; default: as the files say.")
 @click.option("--json", "as_json", is_flag=True, help="The claims as JSON.")
-def command(name: str, out: Path, master: str | None, runs: int | None, as_json: bool) -> None:
+def command(name: str, out: Place, where: Where, runs: int | None, as_json: bool) -> None:
     """Every table, figure and headline claim of a paper, in minutes.
 
     Writes claims.json (a verdict per claim), summary.csv per experiment, figures and report.html below --out/NAME.
@@ -39,14 +41,15 @@ def command(name: str, out: Path, master: str | None, runs: int | None, as_json:
     """
     console = SafeConsole(stderr=as_json)
     asked = [paper(each) for each in (NAMES if name == "all" else (name,))]
-    folders = {each.name: outcomes_folder(out / each.name) for each in asked}
     judged: list[Claim] = []
-    with starting_spark(console, master) as spark:
+    with spark_when_needed(console, where) as spark:
+        kept = {each.name: outcomes_in(out / each.name) for each in asked}
         for each in asked:
             made = {exp: _points(exp, runs) for exp in each.experiments}
-            by_point, failed = sweep_with_progress(console, spark, made, folders[each.name])
+            by_point, failed = sweep_with_progress(console, spark(), made, kept[each.name])
             exit_if_failed(failed)
-            claims = conclude(each, made, by_point, out / each.name)
+            with (out / each.name).filled() as folder:
+                claims = conclude(each, made, by_point, folder, out.name)
             judged += claims
             print_claims(console, each, claims, out / each.name)
     if as_json:
@@ -60,7 +63,9 @@ def _points(experiment: str, runs: int | None) -> list[Point]:
     return points(raw, source)
 
 
-def conclude(each: Paper, made: dict[str, list[Point]], by_point: list[list[Line]], out: Path) -> list[Claim]:
+def conclude(
+    each: Paper, made: dict[str, list[Point]], by_point: list[list[Line]], out: Path, into: str
+) -> list[Claim]:
     """From summaries to claims.json, figures and report.html."""
     rest = iter(by_point)
     lines = {exp: [line for _ in of_one for line in next(rest)] for exp, of_one in made.items()}
@@ -87,13 +92,13 @@ def conclude(each: Paper, made: dict[str, list[Point]], by_point: list[list[Line
         ("runs per point", " to ".join(f"{count:,}" for count in sorted({min(runs), max(runs)}))),
         ("trials", f"{sum(runs):,}"),
         ("version", __version__),
-        ("command", f"gossamer reproduce {each.name} --out {out.parent.name}"),
+        ("command", f"gossamer reproduce {each.name} --out {into}"),
     ]
     report.write(out / "report.html", f"Reproducing {each.title}", each.lead, facts, sections)
     return claims
 
 
-def print_claims(console: Console, each: Paper, claims: list[Claim], out: Path) -> None:
+def print_claims(console: Console, each: Paper, claims: list[Claim], out: Place) -> None:
     table = Shown(title=each.title, title_justify="left")
     for column in ("claim", "ours", "verdict"):
         table.add_column(column)

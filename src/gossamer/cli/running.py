@@ -1,18 +1,16 @@
 """What the commands that run sweeps share: progress, tables, the report."""
 
-import contextlib
-import logging
-import signal
+import functools
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table as Shown
 
 from gossamer import __version__
+from gossamer.cli.on_spark import Telling
 from gossamer.cli.terminal import say
 from gossamer.core.errors import SpecError
 from gossamer.lab import figures
@@ -20,9 +18,11 @@ from gossamer.lab.book import ALL, SHARES, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.spec import FigureSpec
 from gossamer.pipeline.background import in_background
-from gossamer.pipeline.session import Session, spark_session
+from gossamer.pipeline.jobs import Jobs
+from gossamer.pipeline.outcomes import Outcomes, count_trials
+from gossamer.pipeline.session import Session
 from gossamer.pipeline.summary import summarise
-from gossamer.pipeline.sweep import run_chunks, work_left, written_trials
+from gossamer.pipeline.sweep import run_chunks, work_left
 from gossamer.web import report
 from gossamer.web.report import Section, Table
 
@@ -30,50 +30,25 @@ WIDE = 130
 "Columns of a terminal that has room for every metric with its interval."
 
 
-@contextlib.contextmanager
-def starting_spark(console: Console, master: str | None = None) -> Iterator[Session]:
-    """A session for a block, announced while it starts and no longer: a terminal shows one live line at a time.
-
-    Ctrl-C waits until it has started: a JVM that nobody waits for any more would stay for ever."""
-    if not logging.getLogger().handlers:  # where Ctrl-C meets a call to the JVM, py4j logs a traceback and prints it
-        logging.getLogger().addHandler(logging.NullHandler())
-    pressed: list[int] = []
-    on_interrupt = signal.signal(signal.SIGINT, lambda number, _: pressed.append(number))
-    try:
-        with contextlib.ExitStack() as announced:
-            announced.enter_context(console.status("starting Spark …"))
-            with spark_session(master) as spark:
-                announced.close()
-                signal.signal(signal.SIGINT, on_interrupt)
-                if pressed:
-                    raise KeyboardInterrupt
-                yield spark
-    finally:
-        signal.signal(signal.SIGINT, on_interrupt)
-
-
 def sweep_with_progress(
-    console: Console, spark: Session, work: Mapping[str, Sequence[Point]], folder: Path
+    console: Console, spark: Session, work: Mapping[str, Sequence[Point]], outcomes: Outcomes
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """Runs what is missing of these experiments, each given by its name, under a progress bar, then summarises: lines
     per point, and the trials that failed."""
-    cut = work_left(work, folder)
-    left, before = sum(len(chunk.runs) for chunk in cut), written_trials(folder)
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task("trials", total=left)
-
-        def look() -> None:
-            progress.update(bar, completed=written_trials(folder) - before)
-
+    cut = work_left(work, outcomes)
+    left, ran, jobs = sum(len(chunk.runs) for chunk in cut), [0], Jobs(spark)
+    telling, about = Telling(console, "trials", left, counted=True), f"sweep {', '.join(work)}"
+    with telling.bar:
+        before = count_trials(outcomes.records())
         try:
-            in_background(spark, lambda: run_chunks(spark, cut, folder), look)
+            run = functools.partial(run_chunks, spark, cut, outcomes, jobs, ran.append)
+            in_background(spark, run, lambda: telling.tell(ran[-1]), about, jobs)
         except KeyboardInterrupt:
-            ran = f"{written_trials(folder) - before:,} of {left:,}"
-            raise KeyboardInterrupt(f"{ran} trials ran and are kept; the same command goes on from there") from None
-        progress.update(bar, description="summary")
+            kept = f"{count_trials(outcomes.records()) - before:,} of {left:,}"
+            raise KeyboardInterrupt(f"{kept} trials ran and are kept; the same command goes on from there") from None
+        telling.tell(left, "summary")
         made = [point for points in work.values() for point in points]
-        return in_background(spark, lambda: summarise(spark, folder, made), lambda: None)
+        return in_background(spark, lambda: summarise(spark, outcomes, made), lambda: None, f"summary of {about}")
 
 
 def exit_if_failed(failed: Sequence[tuple[str, str]]) -> None:
@@ -168,8 +143,8 @@ def experiment_section(made: Sequence[Point], lines: Sequence[Line], title: str 
     return Section(title or head.name, head.about, figures=tuple(experiment_figures(made, lines)), table=table)
 
 
-def write_report(out: Path, made: Sequence[Point], source: str, lines: Sequence[Line]) -> Path:
-    """report.html and the figures of one experiment."""
+def write_report(out: Path, made: Sequence[Point], source: str, lines: Sequence[Line], into: str) -> Path:
+    """report.html and the figures of one experiment, which were asked for `into` a place."""
     head = made[0].spec.experiment
     section = experiment_section(made, lines)
     for figure in section.figures:
@@ -179,6 +154,6 @@ def write_report(out: Path, made: Sequence[Point], source: str, lines: Sequence[
         ("runs per point", f"{head.runs:,}"),
         ("seed", str(head.seed)),
         ("version", __version__),
-        ("command", f"gossamer sweep {source} --out {out.name}"),
+        ("command", f"gossamer sweep {source} --out {into}"),
     ]
     return report.write(out / "report.html", f"Gossamer: {head.name}", head.about or head.name, facts, [section])

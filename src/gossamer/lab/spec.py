@@ -2,12 +2,12 @@
 
 import math
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -111,14 +111,18 @@ def shipped() -> list[str]:
     return sorted(found)
 
 
-def located(raw: dict[str, Any], folder: Path) -> dict[str, Any]:
+Locate: TypeAlias = Callable[[str], str]
+"From the name of a table, as a file says it, to where it is."
+
+
+def located(raw: dict[str, Any], locate: Locate) -> dict[str, Any]:
     """The same, with the tables it names looked for beside the file."""
     tables = [raw.get("workload"), *(raw["cases"].values() if isinstance(raw.get("cases"), dict) else ())]
     for table, field in ((tables[0], "file"), *((each, "workload.file") for each in tables[1:])):
         if isinstance(table, dict) and isinstance(table.get(field), str):
-            table[field] = str(folder.absolute() / table[field])
+            table[field] = locate(table[field])
     if isinstance(swept := raw.get("sweep"), dict) and isinstance(files := swept.get("workload.file"), list):
-        swept["workload.file"] = [str(folder.absolute() / each) if isinstance(each, str) else each for each in files]
+        swept["workload.file"] = [locate(each) if isinstance(each, str) else each for each in files]
     return raw
 
 
@@ -132,19 +136,24 @@ def _instead_of(name: str) -> str:
     return "give a path, or a name that `gossamer experiments` lists"
 
 
-def read(name: str) -> tuple[dict[str, Any], str]:
+def read(name: str, locate: Locate | None = None) -> tuple[dict[str, Any], str]:
     """A file's raw TOML and what to call it: a path, or the name of a shipped experiment."""
     path = Path(name)
     if not path.suffix and (files("gossamer") / "experiments" / f"{name}.toml").is_file():
-        text = (files("gossamer") / "experiments" / f"{name}.toml").read_text(encoding="utf-8")
+        text = (files("gossamer") / "experiments" / f"{name}.toml").read_bytes()
     else:
         try:
-            text = path.read_text(encoding="utf-8")
+            text = path.read_bytes()
         except OSError as wrong:
             raise SpecError(f"cannot read {name} ({wrong.strerror or wrong}): {_instead_of(name)}") from None
-        except UnicodeDecodeError:
-            raise SpecError(f"{name} is not text: an experiment file is TOML") from None
+    return parse(text, name, locate or (lambda table: str(path.parent.absolute() / table))), name
+
+
+def parse(text: bytes, name: str, locate: Locate) -> dict[str, Any]:
+    """What a file says, wherever it was found."""
     try:
-        return located(tomllib.loads(text), path.parent), name
+        return located(tomllib.loads(text.decode()), locate)
+    except UnicodeDecodeError:
+        raise SpecError(f"{name} is not text: an experiment file is TOML") from None
     except tomllib.TOMLDecodeError as wrong:
         raise SpecError(f"{name} is not TOML: {wrong}") from None

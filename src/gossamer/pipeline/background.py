@@ -10,22 +10,30 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from gossamer.core.errors import TransportDown
+from gossamer.pipeline.jobs import Jobs
 
 T = TypeVar("T")
 ERROR = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception)\b.*", re.MULTILINE)
 
 
-def in_background(spark: SparkSession, work: Callable[[], T], look: Callable[[], None]) -> T:
-    """The result of `work`; `look` is called twice a second. Ctrl-C cancels the jobs: in the midst of a call to the JVM
-    it would leave a traceback instead."""
+def in_background(
+    spark: SparkSession,
+    work: Callable[[], T],
+    look: Callable[[], None],
+    about: str = "gossamer",
+    jobs: Jobs | None = None,
+) -> T:
+    """The result of `work`; `look` is called twice a second. Ctrl-C cancels its jobs, and no others of the session: in
+    the midst of a call to the JVM it would leave a traceback instead."""
+    jobs = jobs or Jobs(spark)
     with ThreadPoolExecutor(1) as pool:
-        doing = pool.submit(work)
+        doing = pool.submit(jobs.run, about, work)
         try:
             while not wait([doing], timeout=0.5).done:
                 look()
         except KeyboardInterrupt:
             while not wait([doing], timeout=0.5).done:
-                spark.sparkContext.cancelAllJobs()  # more than once: a job may be about to start
+                jobs.cancel()  # more than once: a job may be about to start
             raise
         try:
             return doing.result()

@@ -4,12 +4,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+import numpy as np
 from msgspec import Struct
-from pyspark.sql import DataFrame
-from pyspark.sql import functions as F
 
 from gossamer.fast import measures
-from gossamer.pipeline.overlay_tables import Degrees
 from gossamer.pipeline.results import write_lines
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays, Overlay
 from gossamer.protocols.spidercast.params import Params
@@ -83,26 +81,24 @@ class Aside(NamedTuple):
 
 
 def summed_up(
-    interests: InterestArrays, overlay: Overlay, degrees: Degrees, by_topic: DataFrame, graphs: measures.Graphs,
-    explored: measures.Explored, aside: Aside, params: Params, seed: int,
+    interests: InterestArrays, overlay: Overlay, graphs: measures.Graphs, explored: measures.Explored, aside: Aside,
+    params: Params, seed: int,
 ) -> Summary:  # fmt: skip
-    topics, components, partitioned = by_topic.agg(
-        F.count("*"), F.sum("components"), F.count(F.when(F.col("components") > 1, True))
-    ).collect()[0]
+    degrees, partitioned = measures.degrees(interests.nodes, overlay.links), explored.components > 1
     whole = measures.explore(measures.overlay_graph(interests.nodes, overlay.links))
     alike = measures.tdi(interests.starts, interests.topics, interests.topic_count)
     saving = measures.compounding(graphs.shared)
     return Summary(
-        connected=not partitioned,
-        nodes=degrees.nodes,
-        topics_populated=topics,
+        connected=not bool(partitioned.any()),
+        nodes=interests.nodes,
+        topics_populated=int(np.count_nonzero(explored.components)),
         subscriptions=len(interests.topics),
         links=len(overlay.links),
         degree_mean=degrees.mean,
         degree_ci95=degrees.ci95,
         degree_max=degrees.max,
-        components=components,
-        topics_partitioned=partitioned,
+        components=int(explored.components.sum()),
+        topics_partitioned=int(np.count_nonzero(partitioned)),
         diameter_topic_max=int(explored.diameters.max(initial=0)),
         diameter_topic_exact=bool(explored.exact.all()),
         diameter_overlay=int(whole.diameters[0]),
@@ -115,7 +111,7 @@ def summed_up(
         rounds=overlay.rounds,
         at_rest=overlay.at_rest,
         messages=overlay.messages,
-        messages_per_change=sum(overlay.messages.values()) / degrees.nodes,
+        messages_per_change=sum(overlay.messages.values()) / interests.nodes,
         one_sided=overlay.one_sided,
         over_limit=overlay.over_limit,
         params=params,

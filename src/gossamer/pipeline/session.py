@@ -9,6 +9,7 @@ import atexit
 import contextlib
 import functools
 import os
+import re
 import shutil
 import signal
 import socket
@@ -81,7 +82,10 @@ def is_local(master: str) -> bool:
 def check_master(master: str) -> None:
     """Say at once what Spark would say after a minute, or in a stack trace."""
     if not (is_local(master) or master.startswith(("local-cluster[", "spark://", "k8s://")) or master == "yarn"):
-        raise Misuse(f"{master!r} is not a Spark master: use local[*], spark://host:port, k8s://host:port or yarn.")
+        raise Misuse(
+            f"{master!r} is not a Spark master: use local[*], spark://host:port, sc://host:port, k8s://host:port "
+            "or yarn."
+        )
     if master.startswith("spark://") and not any(map(answers, master.removeprefix("spark://").split(","))):
         raise TransportDown(f"No Spark master answers at {master}: start it, or use local[*] to run on this machine.")
 
@@ -96,11 +100,23 @@ def answers(address: str) -> bool:
 
 
 def settings(master: str, app: str, given: Mapping[str, str]) -> dict[str, str]:
-    """What we set, and above it what the caller sets."""
-    ours = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
-    if master.startswith("local"):  # the default of 200 is for clusters of many machines: each costs a task
-        ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)
+    """What we set where nobody has said otherwise: neither the caller nor the file of defaults of this Spark."""
+    ours = {"spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
+    if master.startswith("local"):
+        ours["spark.ui.enabled"] = "false"  # gone with the command, before anybody has found its port
+        ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)  # 200 are for many machines: each costs a task
+    ours = {key: value for key, value in ours.items() if key not in settings_of_this_spark()}
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
+
+
+def settings_of_this_spark() -> set[str]:
+    """The keys in spark-defaults.conf, where Spark looks for it. What is set on its command line would win over it."""
+    home = os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent
+    file = Path(os.environ.get("SPARK_CONF_DIR") or Path(home, "conf"), "spark-defaults.conf")
+    with contextlib.suppress(OSError):
+        lines = (line.strip() for line in file.read_text(encoding="utf-8", errors="replace").splitlines())
+        return {re.split(r"[\s=:]", line, maxsplit=1)[0] for line in lines if line and not line.startswith(("#", "!"))}
+    return set()
 
 
 def prepare_environment(master: str) -> None:

@@ -5,7 +5,7 @@ Rows that say no pair, or one that was said before, are set aside with the reaso
 
 import os
 import re
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypeAlias
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
@@ -15,32 +15,24 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import IntegralType, StringType, StructField, StructType
 
 from gossamer.core.errors import Misuse
+from gossamer.lab.studies.overlay.pairs import AGAIN, BLANKS, GARBLED, MALFORMED, NO_LETTER, NO_NODE, NO_TOPIC
 from gossamer.pipeline.background import cause
-from gossamer.pipeline.desk import Desk
-from gossamer.pipeline.traces import as_it_is
+from gossamer.pipeline.places import Entry, Place, literally
 
 Kind: TypeAlias = Literal["csv", "parquet"]
 
 ENDINGS: dict[str, Kind] = {".csv": "csv", ".tsv": "csv", ".csv.gz": "csv", ".parquet": "parquet", ".pq": "parquet"}
-MALFORMED, GARBLED, NO_NODE, NO_TOPIC, AGAIN = (
-    "not as many fields as the header",
-    "not UTF-8",
-    "no node",
-    "no topic",
-    "the pair was there before",
-)
-"Why a row is set aside."
 BROKEN = "_broken_line"
 "Where Spark puts a line of CSV that does not fit the header."
-NO_LETTER = "\ufffd"
-"What Spark reads where bytes are no letter. Two names might become one."
+GOOD, BAD = "good=true", "good=false"
+"Folders of rows that were judged, as Spark calls them."
 NAMES_SHOWN = 12
 
 
 class Table(NamedTuple):
     """Where the pairs are to be found."""
 
-    path: Path
+    place: Place
     kind: Kind
     ending: str
     bytes: int
@@ -54,70 +46,80 @@ class Sorted(NamedTuple):
 
     good: DataFrame
     "node, topic: every pair once."
-    bad: DataFrame
-    "file, row (counted from 1, below the header), reason, node, topic, rest (other columns, or the line as it was)."
+    bad: DataFrame | None
+    """file, row (counted from 1, below the header), reason, node, topic, rest (other columns, or the line as it was).
+    None: there is no such row."""
 
 
-def find_table(path: Path, node: str = "node", topic: str = "topic") -> Table:
-    """The table at a path, as far as its name and its first bytes tell; refused without starting Spark if there is
-    none."""
-    if not path.exists():
-        raise Misuse(f"there is no {path}: name a CSV or Parquet file of pairs (node, topic)")
+def find_table(place: Place, node: str = "node", topic: str = "topic") -> Table:
+    """The table at a place, as far as its name and its size tell; refused without starting Spark if there is none."""
+    if not place.exists():
+        raise Misuse(f"there is no {place}: name a CSV or Parquet file of pairs (node, topic)")
     if node == topic:
         raise Misuse(f"node and topic cannot both be in the column {node!r}")
-    files = [path] if path.is_file() else [each for each in sorted(path.rglob("*")) if counts(each, path)]
-    endings = sorted({ending_of(each) for each in files if ending_of(each) or each == path})
+    folder = place.is_folder()
+    files = [*visible_files(place)] if folder else [each for each in place.parent.entries() if each.name == place.name]
+    endings = sorted({ending_of(each.name) for each in files if ending_of(each.name) or not folder})
     if len(endings) > 1:
         raise Misuse(
-            f"{path} has files of several kinds ({', '.join(endings)}): name one of them, or a folder of one kind"
+            f"{place} has files of several kinds ({', '.join(endings)}): name one of them, or a folder of one kind"
         )
     if not endings:
-        raise Misuse(f"there is no CSV or Parquet file in {path}")
+        raise Misuse(f"there is no CSV or Parquet file in {place}")
     if endings[0] not in ENDINGS:
-        raise Misuse(f"{path} is neither CSV nor Parquet by its name: call it .csv, .tsv or .parquet")
-    size = sum(each.stat().st_size for each in files if ending_of(each))
+        raise Misuse(f"{place} is neither CSV nor Parquet by its name: call it .csv, .tsv or .parquet")
+    size = sum(each.size for each in files if ending_of(each.name))
     if not size:
-        raise Misuse(f"{path} is empty: it needs a header and a row (node, topic) for each subscription")
-    return Table(path, ENDINGS[endings[0]], endings[0], size, node, topic)
+        raise Misuse(f"{place} is empty: it needs a header and a row (node, topic) for each subscription")
+    return Table(place, ENDINGS[endings[0]], endings[0], size, node, topic)
 
 
-def counts(file: Path, folder: Path) -> bool:
-    """Whether Spark would look at it."""
-    hidden = any(part.startswith((".", "_")) for part in file.relative_to(folder).parts)
-    return file.is_file() and not hidden
+def visible_files(folder: Place) -> Iterator[Entry]:
+    """Those that Spark would look at."""
+    for entry in folder.entries():
+        if not entry.name.startswith((".", "_")):
+            yield from visible_files(folder / entry.name) if entry.folder else (entry,)
 
 
-def ending_of(file: Path) -> str:
-    name = file.name.lower()
+def ending_of(name: str) -> str:
+    name = name.lower()
     return next((each for each in sorted(ENDINGS, key=len, reverse=True) if name.endswith(each)), "")
 
 
-def sort_rows(spark: SparkSession, table: Table, desk: Desk) -> Sorted:
-    """Every row of the table, good or bad."""
+def sort_rows(spark: SparkSession, table: Table, desk: Place) -> Sorted:
+    """Every row of the table, good or bad, in one job; `desk` takes them."""
     try:
-        rows = desk.settle(read_rows(spark, table), "rows")
+        rows = read_rows(spark, table)
+        own = F.when(F.col("reason").isNotNull(), F.col("row"))  # else all that lack a node would meet in one task
+        first = Window.partitionBy("node", "topic", own).orderBy("file", "block", "row")
+        again = F.when((F.row_number().over(first) > 1) & F.col("reason").isNull(), AGAIN)
+        judged = rows.withColumn("reason", F.coalesce("reason", again)).withColumn("good", F.col("reason").isNull())
+        judged.write.partitionBy("good").mode("overwrite").parquet(desk.uri)
     except (PySparkException, Py4JError) as problem:
-        raise Misuse(f"{table.path} cannot be read as {name_of(table)}: {what_spark_says(problem)}") from None
-    rows = number_rows(rows) if table.kind == "csv" else rows
-    first = Window.partitionBy("node", "topic").orderBy("file", "row")
-    again = F.when(F.row_number().over(first) > 1, AGAIN)
-    fine = rows.where("reason is null").withColumn("reason", again)
-    judged = desk.settle(fine.unionByName(rows.where("reason is not null")), "judged")
-    return Sorted(judged.where("reason is null").select("node", "topic"), judged.where("reason is not null"))
+        raise Misuse(f"{table.place} cannot be read as {name_of(table)}: {what_spark_says(problem)}") from None
+    there = {entry.name for entry in desk.entries()}
+    kept = spark.read.schema(rows.schema)
+    good = kept.parquet(literally(desk / GOOD)) if GOOD in there else spark.createDataFrame([], rows.schema)
+    if BAD not in there:
+        return Sorted(good.select("node", "topic"), None)
+    bad = kept.parquet(literally(desk / BAD))
+    bad = number_rows(good, bad) if table.kind == "csv" else bad.drop("block")
+    return Sorted(good.select("node", "topic"), bad)
 
 
 def read_rows(spark: SparkSession, table: Table) -> DataFrame:
-    """file, row, reason (null: it is fine so far), node, topic, rest; and for CSV the block a row is from."""
-    path = as_it_is(table.path.absolute())
+    """file, row, reason (null: it is fine so far), node, topic, rest, and the block a row is from. In CSV, rows are
+    counted within their block, from anywhere."""
+    path = literally(table.place)
     if table.kind == "parquet":
         frame = spark.read.options(**of_its_kind(table)).parquet(path)
         check_columns(table, frame.schema)
         row, broken = F.col("_metadata.row_index") + 1, F.lit(None).cast("string")
-        more = []
+        block = F.lit(0).cast("long")
     else:
         frame = read_csv(spark, table, path)
         row, broken = F.monotonically_increasing_id(), F.col(BROKEN)
-        more = [F.col("_metadata.file_block_start").alias("block")]
+        block = F.col("_metadata.file_block_start")
     node, topic = (said(F.col(quoted(name))) for name in (table.node, table.topic))
     others = [F.col(quoted(name)) for name in frame.columns if name not in (table.node, table.topic, BROKEN)]
     rest = F.to_json(F.struct(*others), {"ignoreNullFields": "false"}) if others else F.lit(None).cast("string")
@@ -126,7 +128,7 @@ def read_rows(spark: SparkSession, table: Table) -> DataFrame:
     reason = reason.when(garbled, GARBLED)
     return frame.select(
         F.col("_metadata.file_name").alias("file"), row.alias("row"), reason.alias("reason"),
-        node.alias("node"), topic.alias("topic"), F.coalesce(broken, rest).alias("rest"), *more,
+        node.alias("node"), topic.alias("topic"), F.coalesce(broken, rest).alias("rest"), block.alias("block"),
     )  # fmt: skip
 
 
@@ -148,7 +150,7 @@ def read_csv(spark: SparkSession, table: Table, path: str) -> DataFrame:
 def of_its_kind(table: Table) -> dict[str, str]:
     """Of a folder, Spark is to read only these files."""
     either = "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in table.ending)
-    return {"pathGlobFilter": f"*{either}"} if table.path.is_dir() else {}
+    return {"pathGlobFilter": f"*{either}"} if table.place.is_folder() else {}
 
 
 def check_columns(table: Table, schema: StructType) -> None:
@@ -157,11 +159,12 @@ def check_columns(table: Table, schema: StructType) -> None:
             there = [shortened(each) for each in schema.names[:NAMES_SHOWN]]
             more = f" and {len(schema) - NAMES_SHOWN} more" if len(schema) > NAMES_SHOWN else ""
             has = f"it has {', '.join(there)}{more}; name yours with {option}" if there else "it has none at all"
-            raise Misuse(f"{table.path} has no column {name!r}: {has}")
+            raise Misuse(f"{table.place} has no column {name!r}: {has}")
         kind = schema[name].dataType
         if not isinstance(kind, (StringType, IntegralType)):
             raise Misuse(
-                f"the column {name!r} of {table.path} is of type {kind.simpleString()}: names are text or whole numbers"
+                f"the column {name!r} of {table.place} is of type {kind.simpleString()}: names are text or whole "
+                "numbers"
             )
 
 
@@ -176,17 +179,17 @@ def quoted(name: str) -> str:
 
 
 def said(column: Column) -> Column:
-    """As text; nothing but blanks is nothing."""
-    text = column.cast("string")
-    return F.when(F.trim(text) != "", text)
+    """As text without the blanks around it; nothing but blanks is nothing."""
+    text = F.btrim(column.cast("string"), F.lit(BLANKS))
+    return F.when(text != "", text)
 
 
-def number_rows(rows: DataFrame) -> DataFrame:
-    """CSV is read in blocks, and Spark counts rows within them: each file's are numbered through."""
-    blocks = rows.groupBy("file", "block").agg(F.count("*").alias("rows"), F.min("row").alias("first"))
+def number_rows(good: DataFrame, bad: DataFrame) -> DataFrame:
+    """CSV is read in blocks, and Spark counts rows within them: bad ones get the number they have in their file."""
+    blocks = good.unionByName(bad).groupBy("file", "block").agg(F.count("*").alias("rows"), F.min("row").alias("first"))
     before = Window.partitionBy("file").orderBy("block").rowsBetween(Window.unboundedPreceding, -1)
     blocks = blocks.withColumn("before", F.coalesce(F.sum("rows").over(before), F.lit(0))).drop("rows")
-    numbered = rows.join(F.broadcast(blocks), ["file", "block"])
+    numbered = bad.join(F.broadcast(blocks), ["file", "block"])
     return numbered.withColumn("row", F.col("row") - F.col("first") + F.col("before") + 1).drop(
         "first", "before", "block"
     )

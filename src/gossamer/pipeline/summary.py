@@ -1,8 +1,7 @@
 """From outcomes to a summary: one row per point, group and metric. All in JVM expressions."""
 
 import csv
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,8 @@ from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
 from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.trial import point_id
+from gossamer.pipeline.outcomes import Outcomes, Record, hold_a_run_twice
+from gossamer.pipeline.places import literally
 from gossamer.pipeline.schemas import spark_schema
 
 CLIMB = "@"
@@ -31,22 +32,31 @@ ONCE: dict[type[Struct], tuple[str, ...]] = {
 "What tells the rows of a trial apart: a trial that was run twice counts once."
 
 
-def read_outcomes(spark: SparkSession, folder: Path, points: Sequence[Point], row: type[Struct] = Outcome) -> DataFrame:
+def read_outcomes(
+    spark: SparkSession, outcomes: Outcomes, points: Sequence[Point], row: type[Struct] = Outcome
+) -> DataFrame:
     """The outcomes of exactly these points and runs, each once, whatever else the folder holds."""
     runs: dict[str, int] = {}
     for point in points:
         runs[point_id(point)] = max(runs.get(point_id(point), 0), point.spec.experiment.runs)
-    wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
-    literally = re.sub(r"([\\\[\]{}*?])", r"\\\1", str(folder))  # Spark takes a path for a pattern
-    rows = spark.read.schema(spark_schema(row)).parquet(literally)
-    chosen = (
-        rows.withColumn("id", F.substring_index("trial", "-", 1))
-        .join(F.broadcast(wanted), "id")
-        .where(F.col("run") < F.col("runs"))
-        .drop("runs")
-        .dropDuplicates([*ONCE[row]])
-    )
+    records = [
+        each for each in outcomes.records() if each.row == row.__name__ and not runs.keys().isdisjoint(each.runs)
+    ]
+    if not records:
+        return spark.createDataFrame([], spark_schema(row)).withColumn("id", F.lit(""))
+    rows = spark.read.schema(spark_schema(row)).parquet(*(literally(outcomes.wave(each.wave)) for each in records))
+    chosen = rows.withColumn("id", F.substring_index("trial", "-", 1))
+    if not all(hold_only(each, runs) for each in records):
+        wanted = spark.createDataFrame(list(runs.items()), "id string, runs long")
+        chosen = chosen.join(F.broadcast(wanted), "id").where(F.col("run") < F.col("runs")).drop("runs")
+    if hold_a_run_twice(records):
+        chosen = chosen.dropDuplicates([*ONCE[row]])
     return chosen.withColumn("id", F.concat_ws(CLIMB, "id", "climb")) if row is Outcome else chosen
+
+
+def hold_only(record: Record, runs: Mapping[str, int]) -> bool:
+    """Whether a wave has no other runs than these."""
+    return all(end <= runs.get(point, 0) for point, spans in record.runs.items() for _, end in spans)
 
 
 def failed_trials(outcomes: DataFrame) -> DataFrame:
@@ -149,14 +159,14 @@ def summarised(measures: DataFrame) -> DataFrame:
 
 
 def summarise(
-    spark: SparkSession, folder: Path, points: Sequence[Point]
+    spark: SparkSession, kept: Outcomes, points: Sequence[Point]
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """For each point its summary lines, and (error, command) of each trial that failed."""
     by_id: dict[str, list[tuple[float | None, dict[str, Any]]]] = {}
     failed: list[tuple[str, str]] = []
     for row in dict.fromkeys(point.spec.row for point in points):
         alike = [point for point in points if point.spec.row is row]
-        outcomes = read_outcomes(spark, folder, alike, row).cache()
+        outcomes = read_outcomes(spark, kept, alike, row).cache()
         for said in summarised(averaged_per_run(measures_of(outcomes, row))).collect():
             line = said.asDict()
             identity, _, climb = line.pop("id").partition(CLIMB)

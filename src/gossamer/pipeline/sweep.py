@@ -1,30 +1,34 @@
-"""A sweep on Spark: chunks of trials go out, and each task writes its finished trials itself.
+"""A sweep on Spark: waves of trials, each a job whose files Spark commits, two under way at once.
 
-Spark shows a job's own output only when the whole job commits; a file per chunk, renamed into place when it is
-whole, means that a sweep killed half way keeps all it finished and goes on from there.
+What a finished wave holds is kept, whatever becomes of the others (see `outcomes.py`): a sweep killed half way loses at
+most the waves under way, and goes on from there. While one wave ends, the next has the cores that are free.
 """
 
 import gc
-import os
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 from msgspec import Struct
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
 
-from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
-from gossamer.lab.plan import Chunk, chunks, task_count
+from gossamer.lab.plan import Chunk, Waves, chunks, share_out, task_count
 from gossamer.lab.trial import point_id, run_or_report
-from gossamer.pipeline.folders import make_folder
-from gossamer.pipeline.schemas import arrow_schema
+from gossamer.pipeline.compacting import compact
+from gossamer.pipeline.jobs import Jobs, cores_of
+from gossamer.pipeline.outcomes import Outcomes, Record, finished_runs, new_name, parts, spans_of
+from gossamer.pipeline.places import literally
+from gossamer.pipeline.schemas import arrow_schema, spark_schema
 
-OUTCOMES = "outcomes"
-STATUS = "trials long, failed long"
+UNDER_WAY = 2
+LOOK_S = 0.5
+COMPRESSION = "zstd"
+
+Told = Callable[[int], None]
+"Hears how many trials have run, some of them perhaps not yet kept."
 
 
 class Swept(Struct, frozen=True):
@@ -33,49 +37,97 @@ class Swept(Struct, frozen=True):
     ran: int
     failed: int
 
-
-def outcomes_folder(out: Path, *, make: bool = True) -> Path:
-    """Where a sweep's outcomes go; made if need be."""
-    if out.exists() and not out.is_dir():
-        raise Misuse(f"--out {out} is a file: name a folder")
-    return make_folder(out / OUTCOMES) if make else out / OUTCOMES
+    def __add__(self, more: "Swept") -> "Swept":
+        return Swept(self.ran + more.ran, self.failed + more.failed)
 
 
-def finished_trials(folder: Path) -> frozenset[str]:
-    """Trials that need not be run again: those with an outcome and no error."""
-    done: set[str] = set()
-    for part in sorted(folder.glob("part-*.parquet")):
-        try:
-            columns = pq.read_table(part, columns=["trial", "error"])
-        except (pa.ArrowInvalid, OSError):  # a disk that filled up, a copy broken off
-            raise Misuse(f"{part} is damaged: remove it, and its trials are run again") from None
-        whole = columns.filter(pa.compute.is_null(columns["error"]))
-        done.update(whole["trial"].to_pylist())
-    return frozenset(done)
+def work_left(work: Mapping[str, Sequence[Point]], outcomes: Outcomes) -> list[Chunk]:
+    """Every trial that has no outcome yet, each once: experiments, given by their name, may have points in common."""
+    known, cut = finished_runs(outcomes.records()), list[Chunk]()
+    for source, points in work.items():
+        for point in points:
+            cut += chunks([point], known, source)
+            known.setdefault(point_id(point), set()).update(range(point.spec.experiment.runs))
+    return cut
 
 
-def written_trials(folder: Path) -> int:
-    """How many trials the parts hold, from their names alone: cheap enough to ask twice a second."""
-    return sum(int(part.name.split("-")[1]) for part in folder.glob("part-*.parquet"))
+def run_sweep(spark: SparkSession, points: Sequence[Point], source: str, outcomes: Outcomes) -> Swept:
+    """Runs every trial that has no outcome yet; failing trials become rows with their error."""
+    return run_chunks(spark, work_left({source: points}, outcomes), outcomes)
 
 
-def write_part(folder: Path, outcomes: Sequence[Struct], trials: int) -> None:
-    """Writes finished trials, all of one kind, under a name nobody reads, then shows them all at once."""
-    schema = arrow_schema(type(outcomes[0]))
-    table = pa.Table.from_pylist([msgspec.structs.asdict(outcome) for outcome in outcomes], schema=schema)
-    name = f"part-{trials}-{uuid.uuid4().hex}.parquet"
-    pq.write_table(table, folder / f".{name}", compression="zstd")
-    os.rename(folder / f".{name}", folder / name)
+def run_chunks(
+    spark: SparkSession,
+    cut: Sequence[Chunk],
+    outcomes: Outcomes,
+    jobs: Jobs | None = None,
+    tell: Told = lambda ran: None,
+) -> Swept:
+    if not cut:
+        return Swept(0, 0)
+    jobs, swept, cores = jobs or Jobs(spark), Swept(0, 0), cores_of(spark)
+    waves, under_way = Waves(cut, cores), dict[Future[Swept], list[Chunk]]()
+    with ThreadPoolExecutor(UNDER_WAY) as pool:
+        while True:
+            while len(under_way) < UNDER_WAY and (wave := waves.take()):
+                about = f"{count_trials(wave):,} trials into {outcomes.folder}"
+                doing = pool.submit(jobs.run, about, lambda wave=wave: run_wave(spark, wave, outcomes, cores))
+                under_way[doing] = wave
+            if not under_way:
+                break
+            ended, _ = wait(under_way, timeout=LOOK_S, return_when=FIRST_COMPLETED)
+            for each in ended:
+                waves.done(under_way.pop(each))
+                swept += each.result()
+            tell(swept.ran + int(jobs.share_done() * sum(map(count_trials, under_way.values()))))
+    compact(spark, outcomes)
+    return swept
 
 
-def run_chunk(chunk: Chunk, folder: Path) -> Swept:
-    outcomes = run_or_report(chunk.point, chunk.runs, chunk.source)
-    write_part(folder, outcomes, len(chunk.runs))
-    return Swept(len(chunk.runs), sum(outcome.error is not None for outcome in outcomes))
+def count_trials(wave: Sequence[Chunk]) -> int:
+    return sum(len(chunk.runs) for chunk in wave)
 
 
-def task(folder: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """What a Spark worker does with its chunks."""
+def run_wave(spark: SparkSession, wave: Sequence[Chunk], outcomes: Outcomes, cores: int) -> Swept:
+    """Runs these trials; none of them counts until all of their rows are there."""
+    name, row = new_name(), wave[0].point.spec.row
+    tasks = [msgspec.json.encode(task) for task in share_out(wave, task_count(wave, cores))]
+    made = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task(tasks, row), spark_schema(row))
+    place, seen = outcomes.wave(name), Observation()
+    counted = made.observe(seen, F.count("error").alias("errors"))
+    try:
+        counted.write.option("compression", COMPRESSION).parquet(place.uri)
+    except BaseException:
+        place.remove()
+        raise
+    failed = failed_runs(spark.read.schema(spark_schema(row)).parquet(literally(place))) if seen.get["errors"] else {}
+    runs: dict[str, list[int]] = {}
+    for chunk in wave:
+        runs.setdefault(point_id(chunk.point), []).extend(chunk.runs)
+    outcomes.keep(
+        Record(
+            wave=name,
+            row=row.__name__,
+            trials=count_trials(wave),
+            runs={point: spans_of(each) for point, each in runs.items()},
+            failed=failed,
+            files=parts(place),
+        )
+    )
+    return Swept(count_trials(wave), sum(map(len, failed.values())))
+
+
+def failed_runs(rows: DataFrame) -> dict[str, list[int]]:
+    """Runs that have an error, by the id of their point."""
+    found: dict[str, list[int]] = {}
+    for row in rows.where("error is not null").select("trial").distinct().orderBy("trial").collect():
+        point, _, run = row["trial"].rpartition("-")
+        found.setdefault(point, []).append(int(run))
+    return found
+
+
+def task(tasks: Sequence[bytes], row: type[Struct]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """What a Spark worker does: each number it is given is that of a task, a list of chunks."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         if not gc.get_freeze_count():
@@ -83,33 +135,12 @@ def task(folder: Path) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.Recor
             gc.collect()
             gc.freeze()
         for batch in batches:
-            for text in batch.column("chunk").to_pylist():
-                swept = run_chunk(msgspec.json.decode(text, type=Chunk), folder)
-                yield pa.RecordBatch.from_pydict({"trials": [swept.ran], "failed": [swept.failed]})
+            for number in batch.column(0).to_pylist():
+                for chunk in msgspec.json.decode(tasks[number], type=list[Chunk]):
+                    yield batch_of(run_or_report(chunk.point, chunk.runs, chunk.source), row)
 
     return run
 
 
-def work_left(work: Mapping[str, Sequence[Point]], folder: Path) -> list[Chunk]:
-    """Every trial that has no outcome yet, each once: experiments, given by their name, may have points in common."""
-    known, cut = set(finished_trials(folder)), list[Chunk]()
-    for source, points in work.items():
-        for point in points:
-            cut += chunks([point], known, source)
-            known.update(f"{point_id(point)}-{run}" for run in range(point.spec.experiment.runs))
-    return cut
-
-
-def run_sweep(spark: SparkSession, points: Sequence[Point], source: str, folder: Path) -> Swept:
-    """Runs every trial that has no outcome yet; failing trials become rows with their error."""
-    return run_chunks(spark, work_left({source: points}, folder), folder)
-
-
-def run_chunks(spark: SparkSession, cut: Sequence[Chunk], folder: Path) -> Swept:
-    if not cut:
-        return Swept(0, 0)
-    rows = [(msgspec.json.encode(chunk).decode(),) for chunk in cut]
-    cores = spark.sparkContext.defaultParallelism
-    work = spark.createDataFrame(rows, "chunk string").repartition(task_count(cut, cores))
-    done = work.mapInArrow(task(folder.absolute()), STATUS).collect()
-    return Swept(sum(row["trials"] for row in done), sum(row["failed"] for row in done))
+def batch_of(outcomes: Sequence[Struct], row: type[Struct]) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([msgspec.structs.asdict(each) for each in outcomes], schema=arrow_schema(row))

@@ -1,10 +1,14 @@
 """Tables of one's own: a row (node, topic) for each subscription, CSV or Parquet. Reads without Spark.
 
-Rows that say no pair are set aside, with the reason.
+The rule for rows is here; `pipeline/subscriptions.py` keeps it too, for tables of any size. A line of CSV is a row,
+unless it is blank. Names are as they stand, without the blanks around them. A row that does not say a pair is set
+aside, with the reason; so is one that says a pair again.
 """
 
 import csv
+import gzip
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,10 +19,23 @@ from gossamer.core.errors import Misuse
 from gossamer.protocols.spidercast.experiment.setting import InterestArrays
 
 COLUMNS = ("node", "topic")
+COPIES: dict[str, str] = {}
+"Tables that are elsewhere, by their name, and where on this machine there is a copy: whoever runs us puts it there."
+MALFORMED, GARBLED, NO_NODE, NO_TOPIC, AGAIN = (
+    "not as many fields as the header",
+    "not UTF-8",
+    "no node",
+    "no topic",
+    "the pair was there before",
+)
+"Why a row is set aside: the first that holds, but for garbled names, which come after missing ones."
+NO_LETTER = "\ufffd"
+"What is read where bytes are no letter. Two names might become one."
+BLANKS = "".join(map(chr, range(33)))
 
 
 class Bad(NamedTuple):
-    """A row that says no pair."""
+    """A row that says no pair, or one that was said before."""
 
     row: int
     "From 1, below the header."
@@ -28,10 +45,11 @@ class Bad(NamedTuple):
 
 
 class Columns(NamedTuple):
-    """What a file says: nodes and topics, row by row, and the rows that say none."""
+    """What a file says: nodes and topics with their rows, and the rows that say none."""
 
     node: Any
     topic: Any
+    rows: Any
     bad: list[Bad]
 
 
@@ -50,9 +68,14 @@ def digest_of(file: str) -> str:
     return _digest(*_stamp(file))
 
 
+def copy_of(file: str) -> str:
+    """Where the file is to be opened."""
+    return COPIES.get(file, file)
+
+
 def _stamp(file: str) -> tuple[str, int, int]:
     try:
-        found = Path(file).stat()
+        found = Path(copy_of(file)).stat()
     except OSError as wrong:
         raise Misuse(f"workload.file {file} cannot be read: {wrong.strerror}") from None
     return file, found.st_mtime_ns, found.st_size
@@ -60,7 +83,7 @@ def _stamp(file: str) -> tuple[str, int, int]:
 
 @lru_cache(maxsize=4)
 def _digest(file: str, changed_ns: int, size: int) -> str:
-    with open(file, "rb") as opened:
+    with open(copy_of(file), "rb") as opened:
         return hashlib.file_digest(opened, "sha256").hexdigest()
 
 
@@ -70,35 +93,58 @@ def _interests(file: str, changed_ns: int, size: int) -> tuple[InterestArrays, l
     if not len(read.node):
         none = f": row {read.bad[0].row:,} has {read.bad[0].reason}" if read.bad else ""
         raise Misuse(f"workload.file {file} has no rows{none}; give it a row (node, topic) for each subscription")
-    columns = read.node, read.topic
-    (nodes, node), (topics, topic) = (np.unique(_numbered(column), return_inverse=True) for column in columns)
-    pairs = np.unique(node.astype(np.int64) * len(topics) + topic)
-    starts = np.zeros(len(nodes) + 1, np.int64)
-    np.cumsum(np.bincount(pairs // len(topics), minlength=len(nodes)), out=starts[1:])
-    return InterestArrays(starts, (pairs % len(topics)).astype(np.int32), len(topics)), read.bad
+    (nodes, node), (topics, topic) = (
+        np.unique(as_numbers(column), return_inverse=True) for column in (read.node, read.topic)
+    )
+    pairs, first = np.unique(node.astype(np.int64) * len(topics) + topic, return_index=True)
+    again = np.setdiff1d(np.arange(len(node)), first)
+    repeated = [Bad(int(read.rows[i]), AGAIN, str(read.node[i]), str(read.topic[i])) for i in again]
+    return gathered(pairs, len(nodes), len(topics)), sorted([*read.bad, *repeated])
+
+
+def gathered(pairs: Any, nodes: int, topics: int) -> InterestArrays:
+    """From pairs as numbers, node times topics plus topic, in ascending order, each once."""
+    starts = np.zeros(nodes + 1, np.int64)
+    np.cumsum(np.bincount(pairs // topics, minlength=nodes), out=starts[1:])
+    return InterestArrays(starts, (pairs % topics).astype(np.int32), topics)
 
 
 def _csv(file: str) -> Columns:
+    found, bad = list[tuple[str, str, int]](), list[Bad]()
     try:
-        with open(file, newline="", encoding="utf-8-sig") as opened:
-            rows = csv.reader(opened)
-            head = next(rows, [])
-            places = _places(file, [name.strip() for name in head])
-            nodes, topics, bad = list[str](), list[str](), list[Bad]()
-            for number, row in enumerate(rows, start=1):
-                node, topic = (row[place].strip() if place < len(row) else "" for place in places)
-                if node and topic:
-                    nodes.append(node)
-                    topics.append(topic)
-                elif row:
-                    bad.append(Bad(number, "no topic" if node else "no node", node, topic))
-    except UnicodeDecodeError:
-        raise Misuse(
-            f"workload.file {file} is not text: a CSV file is UTF-8, a Parquet file ends in .parquet"
-        ) from None
+        lines = _lines(file)
+        head = [name.strip(BLANKS) for name in next(lines, [])]
+        node_at, topic_at = _places(file, head)
+        for number, row in enumerate(lines, start=1):
+            node, topic = (row[at].strip(BLANKS) if at < len(row) else "" for at in (node_at, topic_at))
+            if reason := _wrong(len(row) == len(head), node, topic):
+                bad.append(Bad(number, reason, node, topic))
+            else:
+                found.append((node, topic, number))
     except csv.Error as wrong:
         raise Misuse(f"workload.file {file} is not CSV: {wrong}") from None
-    return Columns(np.array(nodes), np.array(topics), bad)
+    nodes, topics, rows = zip(*found, strict=True) if found else ((), (), ())
+    return Columns(np.array(nodes, np.str_), np.array(topics, np.str_), np.array(rows), bad)
+
+
+def _lines(file: str) -> Iterator[list[str]]:
+    """The fields of each line that is not blank."""
+    name = file.lower()
+    opener = gzip.open if name.endswith(".gz") else open
+    comma = "\t" if name.endswith(".tsv") else ","
+    with opener(copy_of(file), "rt", encoding="utf-8-sig", errors="replace") as opened:
+        for line in opened:
+            if line.strip(BLANKS):
+                yield next(csv.reader([line.rstrip("\n")], delimiter=comma, skipinitialspace=True))
+
+
+def _wrong(whole: bool, node: str, topic: str) -> str | None:
+    """Why a row of CSV says no pair."""
+    if not whole:
+        return MALFORMED
+    if not node or not topic:
+        return NO_TOPIC if node else NO_NODE
+    return GARBLED if NO_LETTER in node + topic else None
 
 
 def _parquet(file: str) -> Columns:
@@ -107,19 +153,41 @@ def _parquet(file: str) -> Columns:
     import pyarrow.parquet as pq
 
     try:
-        _places(file, pq.read_schema(file).names)
-        table = pq.read_table(file, columns=[*COLUMNS]).select([*COLUMNS])
+        copy = copy_of(file)
+        _places(file, pq.read_schema(copy).names)
+        table = pq.read_table(copy, columns=[*COLUMNS]).select([*COLUMNS])
     except (pa.ArrowInvalid, pa.ArrowTypeError, OSError):
         raise Misuse(f"workload.file {file} is not a whole Parquet file") from None
+    for field in table.schema:
+        if not (
+            pa.types.is_integer(field.type) or pa.types.is_string(field.type) or pa.types.is_large_string(field.type)
+        ):
+            raise Misuse(
+                f"the column {field.name} of workload.file {file} is of type {field.type}: names are text or whole "
+                "numbers"
+            )
+    table = pa.table({name: _trimmed(table[name]) for name in COLUMNS})
     fine = pc.and_(pc.is_valid(table["node"]), pc.is_valid(table["topic"]))
-    rows = (np.flatnonzero(~fine.to_numpy()) + 1).tolist()
     names = zip(*(column.to_pylist() for column in table.filter(pc.invert(fine)).columns), strict=True)
+    there = fine.to_numpy(zero_copy_only=False) if isinstance(fine, pa.Array) else fine.to_numpy()
+    rows = (np.flatnonzero(~there) + 1).tolist()
     bad = [
-        Bad(row, "no topic" if node is not None else "no node", _text(node), _text(topic))
+        Bad(row, NO_NODE if node is None else NO_TOPIC, _text(node), _text(topic))
         for row, (node, topic) in zip(rows, names, strict=True)
     ]
     nodes, topics = (column.to_numpy() for column in table.filter(fine).columns)
-    return Columns(nodes, topics, bad)
+    return Columns(nodes, topics, np.flatnonzero(there) + 1, bad)
+
+
+def _trimmed(column: Any) -> Any:
+    """Text without the blanks around it; nothing but blanks is nothing. Numbers as they are."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_integer(column.type):
+        return column
+    text = pc.utf8_trim(column.cast(pa.string()), BLANKS)
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
 
 
 def _text(value: object) -> str:
@@ -134,13 +202,13 @@ def _places(file: str, names: list[str]) -> list[int]:
     return [names.index(name) for name in COLUMNS]
 
 
-def _numbered(column: Any) -> Any:
+def as_numbers(column: Any) -> Any:
     """Whole numbers as numbers, so that 10 comes after 9; anything else as text: `01` is not `1`."""
     if np.issubdtype(column.dtype, np.integer):
         return column
-    words = column.astype(str)
+    words = column.astype(np.str_)
     try:
         numbers = words.astype(np.int64)
     except (ValueError, OverflowError):
         return words
-    return numbers if (numbers.astype(str) == words).all() else words
+    return numbers if (numbers.astype(np.str_) == words).all() else words
