@@ -59,6 +59,7 @@ CATCH_UP = 41  # with whom to compare what is in the log, and when
 REGISTER = 42  # where a member of a topic is registered
 DIVIDE = 43  # which half of a leaf a peer takes, and when it looks after its place
 SAMPLE = 44  # whom of a topic's members to name, and from which branches
+BLOCK = 45  # what happens to a block of processes as a whole: how many tell how many, and who hears
 
 
 def mix(z: Any) -> Any:

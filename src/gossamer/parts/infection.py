@@ -131,18 +131,25 @@ def aim(key: Any, start: Any, others: Any, tells: Any, actors: Any, acting: Any,
         spare: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
     """Whom each actor tells: `draws.distinct` among the others. Returns the last serial number used."""
     open_streams(key, start, actors, acting, streams)
-    if tells < others:
-        first_picks(others, tells, actors, streams, targets)
-        find_repeats(tells, actors, targets, again)
-    for i in range(actors):
-        if tells >= others or again[i]:
-            serial += 1
-            told = distinct_into(streams[i], others, tells, spare, stamps, serial)
-            for j in range(told):
-                targets[j, i] = spare[j]
+    serial = choose(others, tells, actors, streams, targets, again, spare, stamps, serial)
     for j in range(min(tells, others)):
         for i in range(actors):
             targets[j, i] += np.uint32(targets[j, i] >= acting[i])
+    return serial
+
+
+def choose(n: Any, k: Any, actors: Any, streams: Any, targets: Any, again: Any,
+           spare: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
+    """`draws.distinct` of each stream, k of n, in a column each. Returns the last serial number used."""
+    if k < n:
+        first_picks(n, k, actors, streams, targets)
+        find_repeats(k, actors, targets, again)
+    for i in range(actors):
+        if k >= n or again[i]:
+            serial += 1
+            told = distinct_into(streams[i], n, k, spare, stamps, serial)
+            for j in range(told):
+                targets[j, i] = spare[j]
     return serial
 
 
@@ -222,6 +229,14 @@ def round_of_block(b: Any, mark: Any, base: Any, keys: Any, table: Any, state: A
     raise NotImplementedError
 
 
+def cut_keys(seed: Any, publisher: Any, sequence: Any, base: Any, keys: Any) -> None:
+    """For every reason to draw: the run's key, and that of the event."""
+    word = fold(fold(np.uint64(publisher), ZERO), np.uint64(sequence))  # EventId.word() with incarnation 0
+    for why in range(REASONS):
+        base[why] = fold(seed, np.uint64(why))
+        keys[why] = fold(base[why], word)
+
+
 def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
            picked: Any, stamps: Any, counts: Any, tally: Any) -> None:  # fmt: skip
     """One event, from its publisher until nobody new is reached; `tally` gets a row per community."""
@@ -235,12 +250,9 @@ def spread(seed: Any, home: Any, sequence: Any, table: Any, state: Any,
     if publisher < 0:
         return
     state[publisher] = 1
-    word = fold(fold(np.uint64(publisher), ZERO), np.uint64(sequence))  # EventId.word() with incarnation 0
     base = np.zeros(REASONS, np.uint64)
     keys = np.zeros(REASONS, np.uint64)
-    for why in range(REASONS):
-        base[why] = fold(seed, np.uint64(why))
-        keys[why] = fold(base[why], word)
+    cut_keys(seed, publisher, sequence, base, keys)
     blocks, hands = len(table.block_low), counts.shape[0]
     serials = np.zeros(hands, np.int64)
     reached, before = 0, -1

@@ -88,20 +88,35 @@ def memory(setting: Setting) -> list[float]:
     ]
 
 
-def climb(key: Any, table_key: Any, loss_key: Any, start: Any, size: Any, links: Any, per_link: Any, reach: Any,
-          mark: Any, state: Any, picked: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
-    """An elected process tells each link of a super-topic table with the same chance; says (sent, arrived)."""
+def elects(key: Any, who: Any, ordinal: Any, election: Any) -> Any:
+    """Whether a process carries the event to this one of its super-communities."""
+    return drawn(chance(fold(key, who), ordinal), election)
+
+
+def lead(key: Any, table_key: Any, start: Any, size: Any, links: Any, per_link: Any,
+         picked: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
+    """Whom an elected process tells of a super-topic table, each link with the same chance; says how many."""
     found = distinct_into(table_key, size, links, picked, stamps, serial)
-    sent, arrived = 0, 0
+    told = 0
     for j in range(found):
         peer = start + picked[j]
         if drawn(chance(key, np.uint64(peer)), per_link):
-            sent += 1
-            there = state[peer]
-            if lands(there, peer, loss_key, reach, True):
-                arrived += 1
-                if there == FRESH:
-                    state[peer] = mark + 1
+            picked[told] = peer
+            told += 1
+    return told
+
+
+def climb(key: Any, table_key: Any, loss_key: Any, start: Any, size: Any, links: Any, per_link: Any, reach: Any,
+          mark: Any, state: Any, picked: Any, stamps: Any, serial: Any) -> Any:  # fmt: skip
+    """An elected process tells those above; says (sent, arrived)."""
+    sent, arrived = lead(key, table_key, start, size, links, per_link, picked, stamps, serial), 0
+    for j in range(sent):
+        peer = picked[j]
+        there = state[peer]
+        if lands(there, peer, loss_key, reach, True):
+            arrived += 1
+            if there == FRESH:
+                state[peer] = mark + 1
     return sent, arrived
 
 
@@ -112,7 +127,7 @@ def elect(actors: Any, acting: Any, c: Any, mark: Any, base: Any, keys: Any, tab
         above, ordinal = table.supers[s], np.uint64(s - table.supers_first[c])
         for i in range(actors):
             who = np.uint64(table.start[c] + acting[i])
-            if drawn(chance(fold(keys[ELECT], who), ordinal), table.election[c]):
+            if elects(keys[ELECT], who, ordinal, table.election[c]):
                 serial += 1
                 sent, arrived = climb(of_table(fold(keys[CLIMB], who), ordinal), fold(fold(base[LINKS], ordinal), who),
                                       fold(keys[LOSS], who), table.start[above], table.size[above], table.links[c],
