@@ -76,7 +76,8 @@ def made_rows(spark: SparkSession, rows: int, publishers: int) -> DataFrame:
     )  # fmt: skip
     told = happened.unionByName(framed, allowMissingColumns=True).withColumns(
         {"run": F.lit("made"), "name": F.col("node").cast("string"), "life": F.lit(1), "level": F.lit("deliveries"),
-         "host": F.lit("here"), "peer": F.lit(None), "bytes": F.lit(None), "detail": F.lit(None)}
+         "host": F.lit("here"), "peer": F.lit(None), "bytes": F.lit(None), "detail": F.lit(None),
+         "attributes": F.lit(None)}
     )  # fmt: skip
     return told.select(*(F.col(field.name).cast(field.dataType) for field in from_arrow_schema(SCHEMA)))
 

@@ -10,12 +10,15 @@ import pytest
 pytest.importorskip("pyspark")
 
 from click.testing import Result
+from msgspec.structs import replace
 
 from cli.running import gossamer, script
 from cli.test_help import WITHOUT
 from gossamer.cli import audit as command
+from gossamer.core.trace import Head
+from gossamer.live.keys.auditing import AuditKey, FileSealer
 from gossamer.pipeline.audit_verdict import Verdict
-from gossamer.web.audit import sentence
+from gossamer.web.audit import doubts, sentence
 from pipeline.stories import write_story
 
 if TYPE_CHECKING:
@@ -173,6 +176,43 @@ def test_misuse_is_told_at_once(
     Path("file").touch()
     asked = gossamer("audit", *arguments)
     assert (asked.exit_code, asked.stdout, asked.stderr) == (2, "", f"gossamer: {says}\n")
+
+
+def test_a_key_that_is_none_is_told_before_spark_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "starting_spark", lambda *_: pytest.fail("Spark was started"))
+    write_story(tmp_path / "traces", "net", STORY)
+    asked = gossamer("audit", tmp_path / "traces", "--key", tmp_path / "audit.key")
+    assert (asked.exit_code, asked.stdout) == (2, "")
+    assert "audit.key is missing: is " in asked.stderr
+
+
+def test_keys_that_open_nothing_are_named_with_what_would(tmp_path: Path) -> None:
+    key, other = AuditKey.new(), AuditKey.new()
+    key.write(tmp_path / "audit.key")
+    unlock = command.Unlocking([tmp_path / "audit.key"], None)
+    unlock([Head("net", 1, values="plain")])
+    assert unlock.unfit == f"The key given ({key.short.hex()}) opens none of these traces: they are not sealed."
+    unlock([Head("net", 1, values="sealed", sealed_to=other.short, sealed_by=bytes(32))])
+    assert unlock.unfit.endswith(f"opens none of these traces: they are sealed to {other.short.hex()}.")
+    fits = command.Unlocking([tmp_path / "audit.key"], None)
+    fits([Head("net", 1, values="sealed", sealed_to=key.short, sealed_by=FileSealer(key.public).sealed_by)])
+    assert fits.unfit == ""
+
+
+@pytest.mark.spark
+def test_why_filters_could_not_be_judged_is_said(audited: Audited, monkeypatch: pytest.MonkeyPatch) -> None:
+    verdict = replace(audited.verdict, unmatched=9, locked=2, damaged=1, untold=3, odd_filters=1)
+    said = re.sub(r"\s+", " ", audited.again(monkeypatch, verdict).stdout)
+    for sentence_ in (
+        "The attributes of 2 events are sealed to a key that was not given: --key FILE opens them.",
+        "The attributes of 1 event do not open, or are none: their rows were changed since.",
+        "The attributes of 3 events stand in no trace: ",
+        "1 filter is none to this version of gossamer.",
+        "9 of those in doubt are so because nobody can tell whether a filter matches.",
+    ):
+        assert sentence_ in said
+        assert sentence_ in " ".join(doubts(verdict))
+    assert doubts(audited.verdict) == []
 
 
 @pytest.mark.parametrize(("package", "extra"), [("pyspark", "spark"), ("jinja2", "spark")])

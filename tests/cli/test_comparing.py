@@ -39,3 +39,21 @@ def test_the_command_of_a_row_shows_the_same_trial_again(tmp_path: Path) -> None
     (command,) = {row["command"] for row in rows}
     _, _, *arguments = shlex.split(command)
     assert told(*arguments, "--set", "design.spread=hpmcast") == rows
+
+
+def test_a_world_leaves_its_traces_where_asked_and_tells_the_same(tmp_path: Path) -> None:
+    spec, choice = written(tmp_path), ("--set", "design.spread=dispatch")
+    ran = gossamer("simulate", spec, *choice, "--trace", tmp_path / "traces")
+    assert (ran.exit_code, ran.stderr) == (0, "")
+    assert "gossamer audit" in ran.stdout
+    assert len([*(tmp_path / "traces").iterdir()]) == 12
+    assert told(spec, *choice, "--trace", tmp_path / "again") == told(spec, *choice)
+    files = {path.name: path.read_bytes() for path in (tmp_path / "traces").iterdir()}
+    assert files == {path.name: path.read_bytes() for path in (tmp_path / "again").iterdir()}
+
+
+def test_what_is_no_world_leaves_no_traces(tmp_path: Path) -> None:
+    refused = gossamer("simulate", "camcast/fig15", "--trace", tmp_path / "traces")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith("gossamer: --trace is for worlds, in which processes live in time: this ")
+    assert not (tmp_path / "traces").exists()

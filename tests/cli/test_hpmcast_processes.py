@@ -17,6 +17,7 @@ from gossamer.cli.demo_network import NAME, DemoNetwork, together
 from gossamer.cli.demo_plan import Part
 from gossamer.cli.demo_story import GRACE_S
 from gossamer.live.clients.client import Client, Reader
+from gossamer.live.keys.auditing import AuditKey, keys_of_files
 from gossamer.live.keys.network import Network
 from gossamer.live.reading.deliveries import Delivery
 from gossamer.protocols.hpmcast.addresses import address_of, written
@@ -30,7 +31,7 @@ PARTS = [Part(f"node-{number:02}", ".news") for number in range(40)]
 READING = PARTS[::3]
 "Everything, for their spools: the audit knows what they should have."
 FILTERING = PARTS[1::3]
-"By a client each, some of it: which events that is no trace can tell, so that the clients count."
+"By a client each, some of it: the clients count, and so does the audit, which opens what publishers sealed for it."
 KILLED = [PARTS[number] for number in (0, 12, 14, 24, 26, 36)]
 "Delegates of every subsystem of the topmost level; of two of them, two of three."
 PUBLISHING = [PARTS[number] for number in (4, 17, 29, 39)]
@@ -55,6 +56,7 @@ class HierarchyProcesses(DemoNetwork):
 
     def make_keys(self) -> None:  # type: ignore[override]
         keys = Network.init(self.folder / "keys", name=NAME)
+        keys.make_audit_key()
         for number, part in enumerate(PARTS):
             keys.grant(part.name, [".news"], [".news"], address=written(address_of(number, BRANCHING)))
             keys.grant(f"client-of-{part.name}", [".news"], [".news"])
@@ -155,14 +157,18 @@ def test_processes_in_three_levels_get_what_their_filters_match_also_while_deleg
 
     assert not {*KILLED} & {*FILTERING, *PUBLISHING}
     events, relayed = asyncio.run(story())
-    verdict = audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    key = AuditKey.read(network.folder / "keys" / "audit.key")
+    verdict = audit_folder(
+        spark, tmp_path / "traces", tmp_path / "audit", unlock=lambda heads: keys_of_files([key], heads)
+    )
     print(
         f"{verdict.events} events, {verdict.delivered} of {verdict.expected} deliveries, {verdict.relays} relays, "
         f"{verdict.recovered} recovered, {verdict.messages} messages"
     )
     assert verdict.holds
     assert (verdict.nodes, verdict.silenced, verdict.events) == (len(PARTS), len(KILLED), events)
-    assert verdict.expected >= events * len(survivors)
+    assert verdict.expected >= events * len(survivors) + sum(map(len, found.values()))
+    assert (verdict.unmatched, verdict.untold, verdict.locked, verdict.damaged) == (0, 0, 0, 0)
     assert (verdict.delivered, verdict.missing) == (verdict.expected, 0)
     assert (verdict.parasites, verdict.strays, verdict.duplicates) == (0, 0, 0)
     assert verdict.relays >= relayed > 0

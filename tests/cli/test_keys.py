@@ -168,6 +168,16 @@ def test_an_authority_follows_another(net: Path) -> None:
     assert after["fingerprint"] == before["fingerprint"]
 
 
+def test_a_key_that_audits_is_made_and_every_node_gets_its_public_half(net: Path) -> None:
+    said("grant", "net", "--node", "a", "--publish", ".x")
+    made = said("audit", "net")
+    assert re.search(r"net/audit\.key \([0-9a-f]{16}\) opens traces: gossamer audit TRACES --key net/audit\.key", made)
+    assert (net / "nodes" / "a" / "audit.pub").read_bytes() == (net / "audit.pub").read_bytes()
+    refused("net/audit.key is there already: add --new-key to have another from now on", "audit", "net")
+    said("audit", "net", "--new-key")
+    assert len([*net.glob("audit-before-*.key")]) == 1
+
+
 def test_a_passphrase_comes_from_a_file(net: Path) -> None:
     Path("words").write_text("open sesame\n")
     said("init", "safe", "--passphrase-file", "words")

@@ -15,6 +15,7 @@ from pipeline.audit_stories import COUNTED, SKEWED, STORIES
 from pipeline.filter_stories import ASKED, SEALED, write_rubbish
 from pipeline.recovery_stories import RECOVERIES
 from pipeline.returned import RUN, live_twice
+from pipeline.simulated import SPREADS, Simulated
 from pipeline.stories import write_story
 from pipeline.wild_stories import FILTERED, WILD
 
@@ -42,6 +43,7 @@ class Audited:
         for run, key in (("sealed", self.key), ("locked", another)):
             write_story(self.traces, run, SEALED, values="sealed", sealer=partial(FileSealer, key.public))
         write_rubbish(self.traces / "rubbish", self.key)
+        self.towns = {spread: Simulated(spread, self.traces / f"town {spread}") for spread in SPREADS}
         live_twice(self.traces / RUN, folder / "spool")
         shutil.copytree(self.traces / "calm", self.traces / "copy")  # of the same run: counted once
         (self.traces / "notes.txt").write_text("not a trace")

@@ -19,6 +19,7 @@ from pipeline.filter_stories import ASKED
 from pipeline.oracle import Story
 from pipeline.recovery_stories import RECOVERIES
 from pipeline.returned import ACKNOWLEDGED, GIVEN, RUN
+from pipeline.simulated import SPREADS
 from pipeline.stories import BEGAN_US, lines
 from pipeline.wild_stories import FILTERED, WILD
 
@@ -181,7 +182,9 @@ def test_the_verdict_is_written_as_it_is_told(audited: Audited) -> None:
 
 
 def test_every_run_and_node_is_there_and_copies_of_a_file_count_once(audited: Audited) -> None:
-    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(ASKED) + len(WILD) + len(FILTERED) + 8
+    assert audited.verdict.runs == len(STORIES) + len(RECOVERIES) + len(ASKED) + len(WILD) + len(FILTERED) + 8 + len(
+        SPREADS
+    )
     assert audited.verdict.nodes == len(audited.table("per_node"))
     assert audited.verdict.lost_rows == 0
 

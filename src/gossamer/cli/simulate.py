@@ -1,8 +1,11 @@
 """gossamer simulate: one run, told as a story."""
 
+from pathlib import Path
+
 import click
 from msgspec import Struct
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from gossamer.cli.choosing import choosing, chosen, one_point
@@ -22,6 +25,7 @@ from gossamer.lab.studies.hierarchy.metrics import METRICS as OF_HIERARCHIES
 from gossamer.lab.studies.hierarchy.tables import Hierarchies
 from gossamer.lab.studies.overlay.metrics import METRICS as OF_OVERLAYS
 from gossamer.lab.studies.overlay.tables import Overlays
+from gossamer.lab.tracing import write_traces
 from gossamer.lab.trial import run_trials
 
 BAR = 40
@@ -39,6 +43,9 @@ MEANINGS: dict[type[Struct], dict[str, str]] = {
 @choosing
 @click.option("--case", help="Which of the experiment's cases to run.")
 @click.option("--run", default=0, show_default=True, type=click.IntRange(0), help="Which of the seeded runs.")
+@click.option(
+    "--trace", type=click.Path(path_type=Path), help="Writes a world's traces to this folder, for gossamer audit."
+)
 @click.option("--json", "as_json", is_flag=True, help="The story as JSON.")
 def command(
     spec: str,
@@ -47,6 +54,7 @@ def command(
     engine: str | None,
     case: str | None,
     run: int,
+    trace: Path | None,
     as_json: bool,
 ) -> None:
     """One run of an experiment: rounds, who got the event, messages, parasites; of recovery,
@@ -61,11 +69,17 @@ def command(
     console = SafeConsole(stderr=as_json)
     tell_set_aside(console, [point])
     with console.status("running (the first run of a kernel also compiles it) …"):
+        if trace is not None:
+            write_traces(point, run, trace)  # first: what cannot be traced is said at once
         told = told_of(point, run, source)
     if as_json:
         say_json(told)
     else:
         render(console, point, told, run, first)
+        if trace is not None:
+            console.print(
+                f"Traces: [bold]{escape(str(trace))}[/] · gossamer audit {escape(str(trace))}", highlight=False
+            )
 
 
 class Told(Struct, frozen=True):

@@ -124,7 +124,7 @@ def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
     return clocks.shift_times(rows, between), said
 
 
-def make_frames(desk: Desk, rows: DataFrame, say: Say, opener: Opener | None) -> Frames:
+def make_frames(desk: Desk, rows: DataFrame, say: Say, opener: Opener | None = None) -> Frames:
     """From rows to who should have what, and what came where; each step is settled before the next."""
     say("lives")
     told = desk.settle(put_in_order(rows), "told")
