@@ -12,7 +12,8 @@ from rich.table import Table
 from gossamer.cli.console import SafeConsole
 from gossamer.cli.running import starting_spark
 from gossamer.cli.terminal import say_json
-from gossamer.pipeline.audit import STEPS, audit_folder, check_folders
+from gossamer.pipeline.audit import STEPS, audit_case
+from gossamer.pipeline.audit_case import Case, opened
 from gossamer.pipeline.audit_verdict import Result, Verdict
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.results import read_table
@@ -48,9 +49,8 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     """
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
-    check_folders(traces, out)
-    with starting_spark(console, master) as spark:
-        verdict = audit_with_progress(console, spark, traces, out)
+    with opened(traces, out) as case, starting_spark(console, master) as spark:
+        verdict = audit_with_progress(console, spark, case)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
     if as_json:
         say_json(verdict)
@@ -59,7 +59,7 @@ def command(traces: Path, out: Path | None, master: str | None, as_json: bool) -
     sys.exit(EXIT_CODES[verdict.result])
 
 
-def audit_with_progress(console: Console, spark: Session, traces: Path, out: Path) -> Verdict:
+def audit_with_progress(console: Console, spark: Session, case: Case) -> Verdict:
     columns = (TextColumn("audit: {task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar, begun = progress.add_task("segments", total=len(STEPS)), list[str]()
@@ -68,7 +68,7 @@ def audit_with_progress(console: Console, spark: Session, traces: Path, out: Pat
             if begun:
                 progress.update(bar, completed=len(begun) - 1, description=begun[-1])
 
-        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append), look)
+        return in_background(spark, lambda: audit_case(spark, case, begun.append), look)
 
 
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:
