@@ -20,7 +20,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from rich.console import Console
 
 from benchmarks.tables import Table, markdown, shown
-from gossamer.pipeline.audit import ROWS_FOR_ONE_TASK, audit_rows
+from gossamer.pipeline.audit import ROWS_FOR_ONE_TASK, audit_told, session_for
+from gossamer.pipeline.desk import Desk
 from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import spark_session
 from gossamer.pipeline.traces import SCHEMA
@@ -102,9 +103,10 @@ def cpu_of(pid: int) -> Iterator[int]:
 def measure(spark: SparkSession, rows: int, publishers: int, folder: Path) -> Cost:
     path = str(folder / f"{rows}-{publishers}")
     made_rows(spark, rows, publishers).write.parquet(path)
-    told = spark.read.parquet(path)
+    told = session_for(spark, rows).read.parquet(path).withColumn("part", F.lit(1))
     count, cpu, began = told.count(), jvm_cpu_s(), time.perf_counter()
-    audit_rows(told, folder / "out", rows <= ROWS_FOR_ONE_TASK)
+    with Desk(folder / "out" / ".halfway", rows <= ROWS_FOR_ONE_TASK) as desk:
+        audit_told(desk, told, folder / "out")
     cost = Cost(count, publishers, jvm_cpu_s() - cpu, time.perf_counter() - began)
     (topic,) = read_table(folder / "out", "per_topic")
     if (topic["missing"], topic["parasites"], topic["expected"]) != (0, 0, topic["delivered"]):

@@ -26,6 +26,7 @@ from gossamer.cli.audit import audit_with_progress
 from gossamer.cli.demo import stopped_like_interrupted
 from gossamer.cli.on_spark import starting_spark
 from gossamer.cli.running import WIDE
+from gossamer.pipeline.audit_case import opened
 from gossamer.pipeline.audit_verdict import Verdict
 
 
@@ -80,7 +81,8 @@ def measure(console: Console, made: Sequence[Plan], jobs: int, out: Path) -> tup
         with watching(console) as watch:
             told = asyncio.run(run_all(made, Path(folder), jobs, watch))
         with starting_spark(console) as spark:
-            verdict = audit_with_progress(console, spark, Path(folder), out / "audit")
+            with opened(Path(folder), out / "audit") as case:
+                verdict = audit_with_progress(console, spark, case)
             with console.status("counting …"):
                 return told, count(spark, Path(folder), out / "audit", told), verdict
 

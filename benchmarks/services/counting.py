@@ -8,11 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from benchmarks.services.network import Told
-from gossamer.pipeline.audit import Frames, check_folders, make_frames, set_clocks
+from gossamer.pipeline.audit import Frames, make_frames, set_clocks
+from gossamer.pipeline.audit_case import opened
 from gossamer.pipeline.audit_lives import is_kind
 from gossamer.pipeline.audit_pairs import KEY
+from gossamer.pipeline.audit_told import read_told
 from gossamer.pipeline.desk import Desk
-from gossamer.pipeline.traces import convert_segments, read_rows
+from gossamer.pipeline.traces import convert_segments
 
 
 class Row(Struct, frozen=True):
@@ -40,10 +42,11 @@ def count(spark: SparkSession, traces: Path, audited: Path, told: Iterable[Told]
     """What the traces say of the events that were to be measured."""
     service = {each.plan.name: each.plan.service for each in told}
     climb = {(e.run, e.publisher, e.incarnation, e.sequence): e.climb for each in told for e in each.published}
-    found, _ = check_folders(traces, audited)
-    heads = [each.head for each in convert_segments(spark, found, audited / "rows") if each.head]
-    rows, _ = set_clocks(read_rows(spark, found, audited / "rows"), heads)
-    with Desk(audited / ".counting", one_task=False) as desk:
+    store = audited / "rows"
+    with opened(traces, audited) as case, Desk(audited / ".counting", one_task=False) as desk:
+        converted = convert_segments(spark, case.found, store)
+        rows = read_told(desk, spark, case.found, converted, store)
+        rows, _ = set_clocks(desk, rows, [each.head for each in converted if each.head])
         table = by_event_and_community(make_frames(desk, rows, lambda step: None)).collect()
     return [
         Row("live", service[row["run"]], row["run"], climb[event], "-".join(map(str, event[1:])), row["community"],

@@ -56,7 +56,7 @@ class Audited:
         self.verdict = msgspec.json.decode((self.out / "verdict.json").read_bytes(), type=Verdict)
 
     def again(self, monkeypatch: pytest.MonkeyPatch, verdict: Verdict, *options: str) -> Result:
-        monkeypatch.setattr(command, "audit_folder", lambda *_: verdict)
+        monkeypatch.setattr(command, "audit_case", lambda *_: verdict)
         return gossamer("audit", self.traces, *options)
 
 

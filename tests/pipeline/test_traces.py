@@ -16,6 +16,7 @@ from gossamer.live.watching.traces import SegmentWriter
 from gossamer.pipeline.traces import (
     SCHEMA,
     Converted,
+    Numbers,
     Source,
     convert,
     convert_segments,
@@ -54,7 +55,7 @@ def files(folder: Path) -> list[str]:
 def test_a_row_becomes_a_row_with_what_the_head_says(tmp_path: Path) -> None:
     path, store = segment(tmp_path / "a-1-0.segment", ROW, Row(1, 6, "stop")), tmp_path / "store"
     store.mkdir()
-    assert convert(source(path), store) == Converted("a-1-0.segment", 2, HEAD, None)
+    assert convert(source(path), store) == Converted("a-1-0.segment", 2, HEAD, None, Numbers(0, 1))
     (name,) = files(store)
     table = pq.read_table(store / name)
     assert table.schema.equals(SCHEMA)
@@ -102,7 +103,7 @@ def test_a_flipped_bit_costs_one_record(tmp_path: Path) -> None:
 def test_numbers_no_column_can_hold_cost_only_their_row(tmp_path: Path) -> None:
     path = segment(tmp_path / "a-1-0.segment", ROW, Row(1, 6, "reject", sequence=2**64 - 1))
     told = convert(source(path), tmp_path)
-    assert (told.rows, told.problem) == (1, "1 rows hold numbers beyond 64 bits and are left out")
+    assert (told.rows, told.problem) == (1, "1 rows hold numbers that cannot be and are left out")
 
 
 def test_a_segment_without_rows_is_a_table_without_rows(tmp_path: Path) -> None:

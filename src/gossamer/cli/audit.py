@@ -16,7 +16,8 @@ from gossamer.cli.on_spark import Where, starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.trace import Head
 from gossamer.live.keys.auditing import AuditKey, keys_of_files
-from gossamer.pipeline.audit import STEPS, Unlock, audit_folder, check_folders
+from gossamer.pipeline.audit import STEPS, Unlock, audit_case
+from gossamer.pipeline.audit_case import Case, opened
 from gossamer.pipeline.audit_verdict import Result, Verdict
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.results import read_table
@@ -68,10 +69,9 @@ def command(
     """
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
-    check_folders(traces, out)
     unlock = Unlocking(keys, passphrase_file) if keys else None
-    with starting_spark(console, Where(master)) as spark:
-        verdict = audit_with_progress(console, spark, traces, out, unlock)
+    with opened(traces, out) as case, starting_spark(console, Where(master)) as spark:
+        verdict = audit_with_progress(console, spark, case, unlock)
     if unlock is not None and unlock.unfit:
         console.print(unlock.unfit, style="yellow", highlight=False)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
@@ -100,9 +100,7 @@ class Unlocking:
         return keys_of_files(self.audits, heads)
 
 
-def audit_with_progress(
-    console: Console, spark: Session, traces: Path, out: Path, unlock: Unlock | None = None
-) -> Verdict:
+def audit_with_progress(console: Console, spark: Session, case: Case, unlock: Unlock | None = None) -> Verdict:
     columns = (TextColumn("audit: {task.description}"), BarColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         bar, begun = progress.add_task("segments", total=len(STEPS)), list[str]()
@@ -111,7 +109,7 @@ def audit_with_progress(
             if begun:
                 progress.update(bar, completed=len(begun) - 1, description=begun[-1])
 
-        return in_background(spark, lambda: audit_folder(spark, traces, out, begun.append, unlock), look)
+        return in_background(spark, lambda: audit_case(spark, case, begun.append, unlock), look)
 
 
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:

@@ -25,6 +25,7 @@ from gossamer.cli.numbers import Real
 from gossamer.cli.on_spark import starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
+from gossamer.pipeline.audit_case import opened
 from gossamer.web.audit import write_report
 from gossamer.web.report import Section, Table
 
@@ -66,8 +67,8 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
             logging.getLogger("asyncio").setLevel(logging.ERROR)
             happened = asyncio.run(Story(plan, DemoNetwork(folder, loss, seed), screen).perform())
         write_story(folder, plan, happened)
-        with starting_spark(console) as spark:
-            verdict = audit_with_progress(console, spark, folder / "traces", out)
+        with opened(folder / "traces", out) as case, starting_spark(console) as spark:
+            verdict = audit_with_progress(console, spark, case)
     again = f"gossamer demo --seed {seed} --events {plan.events} --loss {loss:g}{' --quick' if quick else ''}"
     write_report(out, verdict, again, "Gossamer: demo", [story_section(plan, happened)])
     if as_json:

@@ -12,13 +12,13 @@ import msgspec
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from gossamer.core.errors import Misuse
 from gossamer.core.trace import Head
 from gossamer.pipeline import audit_clocks as clocks
 from gossamer.pipeline import audit_tables as tables
 from gossamer.pipeline.audit_arrivals import gather_interests, list_parasites, weigh_arrivals
+from gossamer.pipeline.audit_case import Case, opened
 from gossamer.pipeline.audit_filters import list_filters, match_events, number_filters
-from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spells, put_in_order, spread_over_topics
+from gossamer.pipeline.audit_lives import find_interests, list_lives, merge_spells, spread_over_topics, sum_rows
 from gossamer.pipeline.audit_pairs import (
     KEY,
     collect_deliveries,
@@ -27,11 +27,12 @@ from gossamer.pipeline.audit_pairs import (
     locate_missing,
     pair_with_subscribers,
 )
-from gossamer.pipeline.audit_recovery import by_gap_topic, draw_recovery, list_gaps, list_recovered
+from gossamer.pipeline.audit_recovery import by_gap_topic, count_recovered, draw_recovery, list_gaps, list_recovered
+from gossamer.pipeline.audit_told import read_told
 from gossamer.pipeline.audit_verdict import Verdict, conclude
-from gossamer.pipeline.desk import Desk, in_one_task
-from gossamer.pipeline.results import read_table, write_rows
-from gossamer.pipeline.traces import Skipped, Source, convert_segments, find_segments, read_rows
+from gossamer.pipeline.desk import Desk, in_one_task, with_settings
+from gossamer.pipeline.results import read_columns, write_rows
+from gossamer.pipeline.traces import Skipped, convert_segments
 from gossamer.wire.values import Opener
 
 Say = Callable[[str], None]
@@ -44,12 +45,17 @@ BINS = 60
 ROWS_FOR_ONE_TASK = 100_000
 """Up to so many, one task does it all: no join needs a shuffle, and it is over before Spark would have compiled plans
 for more. Measured: about even at 300,000."""
+ROWS_PER_PART = 1_000_000
+"Rows that a task of a shuffle gets: what it sorts and counts of them stays in memory."
+MANY_TASKS = {"spark.sql.requireAllClusterKeysForCoPartition": "false"}
+"What lies together by event need not be moved to be joined by event and node."
 
 
 class Frames(NamedTuple):
     """What the tables are made from."""
 
     told: DataFrame
+    sums: DataFrame
     lives: DataFrame
     events: DataFrame
     judged: DataFrame
@@ -66,44 +72,48 @@ def audit_folder(
     """Audits all runs whose traces lie below a folder. Writes verdict.json and the tables to `out`, and keeps the
     rows there as Parquet, so that the next audit converts only what is new. `say` hears each of STEPS as it begins;
     `unlock` makes of the segments' heads what opens the attributes that are sealed in them."""
-    found, foreign = check_folders(traces, out)
+    with opened(traces, out) as case:
+        return audit_case(spark, case, say, unlock)
+
+
+def audit_case(spark: SparkSession, case: Case, say: Say = lambda step: None, unlock: Unlock | None = None) -> Verdict:
+    """The same, of traces that were found already. One that was killed half way goes on with the step it was in."""
+    out, store = case.out, case.out / "rows"
     say("segments")
-    converted = convert_segments(spark, found, out / "rows")
+    converted = convert_segments(spark, case.found, store)
     (out / "verdict.json").unlink(missing_ok=True)  # an audit that fails leaves none, rather than the last one's
-    skipped = [*foreign, *(Skipped(each.file, each.problem) for each in converted if each.problem)]
+    skipped = [*case.foreign, *(Skipped(each.file, each.problem) for each in converted if each.problem)]
     write_rows(out, "skipped", Skipped, skipped)
-    small = sum(each.rows for each in converted) <= ROWS_FOR_ONE_TASK
-    say("clocks")
-    rows = read_rows(in_one_task(spark) if small else spark, found, out / "rows")
-    heads = [each.head for each in converted if each.head]
-    rows, said = set_clocks(rows, heads)
-    odd = audit_rows(rows, out, small, say, None if unlock is None else unlock(heads))
-    verdict = conclude(out, said, converted, foreign, odd)
+    rows, heads = sum(each.rows for each in converted), [each.head for each in converted if each.head]
+    own, opener = session_for(spark, rows), None if unlock is None else unlock(heads)
+    with Desk(out / ".halfway", rows <= ROWS_FOR_ONE_TASK, case.digest(opener)) as desk:
+        say("clocks")
+        told = read_told(desk, own, case.found, converted, store)
+        told, said = set_clocks(desk, told, heads)
+        odd = audit_told(desk, told, out, say, opener)
+    verdict = conclude(out, said, converted, case.foreign, odd)
     (out / "verdict.json").write_bytes(msgspec.json.format(msgspec.json.encode(verdict), indent=1) + b"\n")
     return verdict
 
 
-def audit_rows(
-    rows: DataFrame, out: Path, small: bool, say: Say = lambda step: None, opener: Opener | None = None
+def audit_told(
+    desk: Desk, told: DataFrame, out: Path, say: Say = lambda step: None, opener: Opener | None = None
 ) -> int:
-    """The tables of an audit, from rows of traces by one clock; `small`: by one task. How many filters are none."""
-    with Desk(out / ".halfway", small) as desk:
-        frames = make_frames(desk, rows, say, opener)
-        write_tables(desk, frames, out, say)
-        return frames.odd_filters
+    """The tables of an audit, from rows of traces by one clock, each there once. How many filters are none."""
+    frames = make_frames(desk, told, say, opener)
+    write_tables(desk, frames, out, say)
+    return frames.odd_filters
 
 
-def check_folders(traces: Path, out: Path) -> tuple[list[Source], list[Skipped]]:
-    """The segments there are to audit, and other files; refused if there are none, or `out` is no folder."""
-    if out.exists() and not out.is_dir():
-        raise Misuse(f"--out {out} is a file: name a folder")
-    found, foreign = find_segments(traces, out)
-    if not found:
-        raise Misuse(f"there are no traces below {traces}: name the folder that the nodes write their traces to")
-    return found, foreign
+def session_for(spark: SparkSession, rows: int) -> SparkSession:
+    """With settings for an audit of so many rows."""
+    if rows <= ROWS_FOR_ONE_TASK:
+        return in_one_task(spark)
+    parts = max(int(spark.conf.get("spark.sql.shuffle.partitions") or 1), -(-rows // ROWS_PER_PART))
+    return with_settings(spark, MANY_TASKS | {"spark.sql.shuffle.partitions": str(parts)})
 
 
-def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
+def set_clocks(desk: Desk, rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
     """The rows by one clock per run as far as that can be known, and in words how far that is."""
     within = clocks.align_within_hosts(heads)
     rows = clocks.shift_times(rows, within)
@@ -113,7 +123,7 @@ def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
         return rows, "one host: one clock"
     delays = list[clocks.Delay]()
     if any(head.level in ("full", "journal") for head in heads):
-        delays = [clocks.Delay(*row) for row in clocks.find_least_delays(rows).collect()]
+        delays = [clocks.Delay(*row) for row in desk.settle(clocks.find_least_delays(rows), "delays").collect()]
     between, unknown = clocks.shift_between_hosts(heads, delays)
     if not unknown:
         said = f"{len(hosts)} hosts: offsets estimated from the quickest copies both ways"
@@ -124,14 +134,13 @@ def set_clocks(rows: DataFrame, heads: Sequence[Head]) -> tuple[DataFrame, str]:
     return clocks.shift_times(rows, between), said
 
 
-def make_frames(desk: Desk, rows: DataFrame, say: Say, opener: Opener | None = None) -> Frames:
+def make_frames(desk: Desk, told: DataFrame, say: Say, opener: Opener | None = None) -> Frames:
     """From rows to who should have what, and what came where; each step is settled before the next."""
     say("lives")
-    told = desk.settle(put_in_order(rows), "told")
-    lives = desk.settle(list_lives(told), "lives")
+    sums = desk.settle(sum_rows(told), "sums")
+    lives = desk.settle(list_lives(sums), "lives")
     say("interests")
-    topics = told.where("topic is not null").select("run", "topic")
-    filters = list_filters(told)
+    topics, filters = sums.where("topic is not null").select("run", "topic"), list_filters(told)
     found = number_filters(find_interests(told, lives), filters)
     interests = desk.settle(spread_over_topics(found, topics), "interests")
     published = list_events(told, lives)
@@ -141,45 +150,52 @@ def make_frames(desk: Desk, rows: DataFrame, say: Say, opener: Opener | None = N
     say("deliveries")
     spells = desk.spread(merge_spells(interests), "node")
     pairs = pair_with_subscribers(desk.spread(events, *KEY), spells, bool(filters))
-    judged = desk.settle(judge(events.drop("matching"), pairs, collect_deliveries(told)), "judged")
+    delivered = collect_deliveries(desk.spread(told.where("kind = 'deliver'"), *KEY))
+    judged = desk.settle(judge(events.drop("matching"), pairs, delivered), "judged")
     arrivals = desk.settle(weigh_arrivals(told, events, gather_interests(interests)), "arrivals")
     gaps = desk.settle(list_gaps(told), "gaps")
     recovered = desk.settle(list_recovered(told, events), "recovered")
-    odd = sum(each.odd for each in filters)
-    return Frames(told, lives, events, judged, arrivals, gaps, recovered, tables.names_of(lives), odd)
+    names, odd = tables.names_of(lives), sum(each.odd for each in filters)
+    return Frames(told, sums, lives, events, judged, arrivals, gaps, recovered, names, odd)
 
 
 def write_tables(desk: Desk, frames: Frames, out: Path, say: Say) -> None:
-    """Each as Parquet, and its first rows as CSV."""
-    told, lives, events, judged, arrivals, gaps, recovered, names, _ = frames
+    """Each as Parquet, and its first rows as CSV. What several are made from is summed up once."""
+    told, sums, lives, events, judged, arrivals, gaps, recovered, names, _ = frames
     full = lives.groupBy("run").agg(F.bool_and("full").alias("full"))
 
     def write(name: str, table: DataFrame, order: str, columns: str = "*") -> None:
         desk.write_table(out, name, table.select(*columns.split()), order.split())
 
     say("tables")
+    of_events = desk.settle(tables.by_event(judged), "of_events")
+    of_members = desk.settle(tables.by_member(judged), "of_members")
+    received = desk.settle(tables.by_receiver(arrivals), "received")
+    took = desk.settle(tables.count_deliveries(judged), "took")
+    found = desk.settle(count_recovered(recovered, gaps), "found")
     write(
         "lives", lives, "run name life", "run name node life part born_us ended_us ended returned host rows lost_rows"
     )
-    write("per_topic", tables.by_topic(judged, arrivals, tables.sum_sends(told, events), full), "run topic")
-    write("per_community", tables.by_community(judged, arrivals), "run community")
-    write("per_node", tables.by_node(told, lives, judged, arrivals), "run name")
-    write("events", tables.name_events(tables.by_event(judged), names), "run published_us event")
-    write("recovery", by_gap_topic(gaps, recovered, judged), "run topic")
+    sends = tables.sum_sends(told, events)
+    write("per_topic", tables.by_topic(of_events, took, received, sends, full), "run topic")
+    write("per_community", tables.by_community(of_members, received), "run community")
+    write("per_node", tables.by_node(sums, lives, of_members, received), "run name")
+    write("events", tables.name_events(of_events, names), "run published_us event")
+    write("recovery", by_gap_topic(gaps, found, judged), "run topic")
     say("missing")
     write("missing", tables.name_missing(locate_missing(judged, told), names), "run published_us event name")
     write("parasites", tables.name_parasites(list_parasites(arrivals), names), "run first_us event name")
     write("duplicates", tables.name_duplicates(tables.repeated_deliveries(judged), names), "run first_us event name")
     say("curves")
     bin = bin_us(out)
-    found = draw_recovery(gaps, recovered, lives, bin, tables.SHARES, tables.ALL)
-    write("curves", tables.draw_curves(judged, lives, bin).union(found), "figure series x y")
+    drawn = draw_recovery(gaps, recovered, found, lives, bin, tables.ALL)
+    curves = tables.draw_curves(of_events, judged, took, lives, bin).union(drawn)
+    write("curves", curves, "figure series x y")
 
 
 def bin_us(out: Path) -> int:
     """How long a bar of the figure over time lasts: the longest run has BINS of them."""
-    began, ended = dict[str, int](), dict[str, int]()
-    for life in read_table(out, "lives"):
-        began[life["run"]] = min(life["born_us"], began.get(life["run"], life["born_us"]))
-        ended[life["run"]] = max(life["ended_us"], ended.get(life["run"], life["ended_us"]))
-    return max([1, *(-(-(ended[run] - began[run] + 1) // BINS) for run in began)])
+    lives = read_columns(out, "lives", "run", "born_us", "ended_us")
+    runs = lives.group_by("run").aggregate([("born_us", "min"), ("ended_us", "max")])
+    spans = zip(runs["born_us_min"].to_pylist(), runs["ended_us_max"].to_pylist(), strict=True)
+    return max([1, *(int(-(-(ended - began + 1) // BINS)) for began, ended in spans)])

@@ -51,7 +51,8 @@ def is_time_of(spell: Column, margin_us: int) -> Column:
 def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> DataFrame:
     """One row per event and node its bytes came to: `parasite` where nobody wants them, `stray` where somebody did
     until GRACE_US ago or does within GRACE_US, `relay` where it is only carried, by a declared role. A node's own word
-    for a parasite is believed (`declared`); `found` are those its other rows give away."""
+    for a parasite is believed (`declared`); `found` are those its other rows give away. Where all that is known is
+    that a node has what it wants, there is no row."""
     known = events.select(*KEY, F.col("topic").alias("event_topic"), "timed", "matching", "values")
     arrived = told.where(is_kind(*BYTES) & F.col("publisher").isNotNull())
     judged = (
@@ -60,6 +61,7 @@ def weigh_arrivals(told: DataFrame, events: DataFrame, gathered: DataFrame) -> D
         .where("topic is not null")
         .join(gathered, ["run", "node", "topic"], "left")
         .withColumn("verdict", verdict_on_row())
+        .where((F.col("verdict") != "wanted") | is_kind("receive"))  # of most there is nothing more to say
     )
     says = is_kind("parasite")
     received, other = is_kind("receive"), ~is_kind("receive", "duplicate")

@@ -19,38 +19,49 @@ def is_kind(*kinds: str) -> Column:
     return F.col("kind").isin(*kinds)
 
 
-def put_in_order(rows: DataFrame) -> DataFrame:
-    """Each row once, however often its file was copied; `lost` rows are missing before it, `part` counts the lives told
-    by one file's head (a node that writes a new head at each start has one in each)."""
-    order = Window.partitionBy("run", "node", "life").orderBy("seq")
-    started = F.sum(is_kind("start").cast("int")).over(order)
-    return (
-        rows.withColumn("before", F.lag("seq", default=-1).over(order))
-        .where("before < seq")
-        .withColumn("lost", F.col("seq") - F.col("before") - 1)
-        .withColumn("part", F.greatest(F.lit(1), started))  # what comes before the first start belongs to it
-        .drop("before")
+def sum_rows(told: DataFrame) -> DataFrame:
+    """One row per life, kind and topic of its rows: how many, when, how many bytes. Whoever asks about all rows is
+    answered from here: they are gone through once. `noticed` marks gaps in a publisher's events, and not those that a
+    reader was told of."""
+    return told.groupBy(
+        *LIFE, "name", "host", "level", "kind", "topic", F.when(is_kind("gap"), is_noticed()).alias("noticed")
+    ).agg(
+        F.count("*").alias("rows"),
+        F.min("at_us").alias("first_us"),
+        F.max("at_us").alias("last_us"),
+        F.max("seq").alias("last_seq"),
+        F.sum(F.coalesce("bytes", F.lit(0))).alias("bytes"),
     )
 
 
-def list_lives(told: DataFrame) -> DataFrame:
-    """One row per life: born_us, ended_us, how it ended, whether the node came back after it, rows lost."""
-    stopped, crashed = first_time("stop"), first_time("crash")
-    lives = told.groupBy(*LIFE).agg(
+def is_noticed() -> Column:
+    """A gap in a publisher's events, and not one that a reader was told of."""
+    counted = F.coalesce("detail", F.lit("")) != "uncounted"
+    return is_kind("gap") & F.col("publisher").isNotNull() & counted
+
+
+def list_lives(sums: DataFrame) -> DataFrame:
+    """One row per life: born_us, ended_us, how it ended, whether the node came back after it, rows lost: those that
+    must be there by their numbers."""
+    stopped, crashed = (F.min(F.when(is_kind(kind), F.col("first_us"))) for kind in ("stop", "crash"))
+    lives = sums.groupBy(*LIFE).agg(
         F.max("name").alias("name"),
         F.max("host").alias("host"),
-        F.min("at_us").alias("born_us"),
-        F.coalesce(F.least(stopped, crashed), F.max("at_us")).alias("ended_us"),
+        F.min("first_us").alias("born_us"),
+        F.coalesce(F.least(stopped, crashed), F.max("last_us")).alias("ended_us"),
         F.when(crashed <= F.coalesce(stopped, crashed), "crashed")
         .when(stopped.isNotNull(), "stopped")
         .otherwise("silent")
         .alias("ended"),
         F.every(F.col("level").isin("full", "journal")).alias("full"),
-        F.count("*").alias("rows"),
-        F.sum("lost").alias("lost_rows"),
+        F.sum("rows").alias("rows"),
+        F.max("last_seq").alias("last_seq"),
     )
     order = Window.partitionBy("run", "node").orderBy("life", "part")
-    return lives.withColumn("returned", F.lead("part").over(order).isNotNull())
+    before = F.lag("last_seq", default=-1).over(Window.partitionBy("run", "node", "life").orderBy("part"))
+    return lives.withColumns(
+        {"returned": F.lead("part").over(order).isNotNull(), "lost_rows": F.col("last_seq") - before - F.col("rows")}
+    ).drop("last_seq")
 
 
 def first_time(kind: str) -> Column:

@@ -25,10 +25,12 @@ def list_events(told: DataFrame, lives: DataFrame) -> DataFrame:
     own = published & (F.col("node") == F.col("publisher")) & F.col("attributes").isNotNull()
     first = published & ~from_a_former_life  # when it was offered once more says nothing about when it was published
     at = F.col("at_us")
+    named = told.where(" and ".join(f"{name} is not null" for name in EVENT))
+    told_of = named.where(published).join(lives.select(*LIFE, "ended", "ended_us", "returned"), [*LIFE])
+    # There are many deliveries, and of each event and topic only the first counts.
+    heard_of = named.where(is_kind("deliver")).groupBy(*KEY, "topic", "kind").agg(F.min("at_us").alias("at_us"))
     return (
-        told.where(is_kind("publish", "deliver"))
-        .where(" and ".join(f"{name} is not null" for name in EVENT))
-        .join(lives.select(*LIFE, "ended", "ended_us", "returned"), [*LIFE])
+        told_of.unionByName(heard_of, allowMissingColumns=True)
         .groupBy(*KEY)
         .agg(
             F.coalesce(F.min(F.when(published, F.col("topic"))), F.min("topic")).alias("topic"),

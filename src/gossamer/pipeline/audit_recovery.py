@@ -6,11 +6,12 @@ is no gap. A `recover` row names an event that was asked for and came, and in it
 absence was noticed. Between the two lies what came late by itself.
 """
 
-from pyspark.sql import Column, DataFrame
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
-from gossamer.pipeline.audit_lives import is_kind, names_that_include, nearest
+from gossamer.pipeline.audit_lives import is_kind, is_noticed, names_that_include, nearest
 from gossamer.pipeline.audit_pairs import KEY, PAIR
+from gossamer.pipeline.audit_times import count_times, percentiles, points_of
 
 STREAM = ("run", "node", "publisher", "incarnation")
 "Whose events a node noticed the absence of."
@@ -22,12 +23,6 @@ def list_gaps(told: DataFrame) -> DataFrame:
     ends = [F.regexp_extract("detail", r"^(\d{1,18})-(\d{1,18})$", group) for group in (1, 2)]
     first, last = (end.try_cast("bigint") for end in ends)
     return told.where(is_noticed()).select(*STREAM, "topic", "at_us", (last - first + 1).alias("lost"))
-
-
-def is_noticed() -> Column:
-    """A gap in a publisher's events, and not one that a reader was told of."""
-    counted = F.coalesce("detail", F.lit("")) != "uncounted"
-    return is_kind("gap") & F.col("publisher").isNotNull() & counted
 
 
 def list_recovered(told: DataFrame, events: DataFrame) -> DataFrame:
@@ -55,15 +50,21 @@ def find_noticed(pairs: DataFrame, gaps: DataFrame) -> DataFrame:
     return pairs.join(found, [*PAIR], "left")
 
 
-def by_gap_topic(gaps: DataFrame, recovered: DataFrame, judged: DataFrame) -> DataFrame:
+def count_recovered(recovered: DataFrame, gaps: DataFrame) -> DataFrame:
+    """How many came by recovery, by the topic under which they were noticed to be missing, or their own, and by how
+    long after that."""
+    noticed = find_noticed(recovered, gaps).withColumn("topic", F.coalesce("noticed", "topic"))
+    return count_times(noticed, "after_us")
+
+
+def by_gap_topic(gaps: DataFrame, counted: DataFrame, judged: DataFrame) -> DataFrame:
     """One row per run and topic under which something was noticed to be missing, or came by recovery: gaps, events lost
     in them, recovered, and `unfilled`, still missing at a node that had noticed a gap of their publisher."""
     noticed = gaps.groupBy("run", "topic").agg(F.count("*").alias("gaps"), F.sum("lost").alias("lost"))
-    after = [F.percentile("after_us", F.lit(share)).alias(f"after_us_{p}") for p, share in FOUND_AFTER.items()]
-    came = (
-        find_noticed(recovered, gaps)
-        .groupBy("run", F.coalesce("noticed", "topic").alias("topic"))
-        .agg(F.count("*").alias("recovered"), *after, F.max("after_us").alias("after_us_max"))
+    came = counted.groupBy("run", "topic").agg(
+        F.sum("count").alias("recovered"),
+        *percentiles("after_us", FOUND_AFTER),
+        F.max("longest").alias("after_us_max"),
     )
     never = (
         find_noticed(judged.where("missing").select(*PAIR, "topic"), gaps)
@@ -78,19 +79,11 @@ def by_gap_topic(gaps: DataFrame, recovered: DataFrame, judged: DataFrame) -> Da
 
 
 def draw_recovery(
-    gaps: DataFrame, recovered: DataFrame, lives: DataFrame, bin_us: int, shares: list[float], overall: str
+    gaps: DataFrame, recovered: DataFrame, counted: DataFrame, lives: DataFrame, bin_us: int, overall: str
 ) -> DataFrame:
     """What the figures show, as (figure, series, x, y): how soon events were found again, by share of them; and how
     many were noticed to be missing, and found, in each bin of time since their run began."""
-    taken = find_noticed(recovered, gaps).withColumn("topic", F.coalesce("noticed", "topic"))
-    soon = (
-        taken.where("after_us is not null")
-        .rollup("topic")
-        .agg(F.percentile("after_us", F.lit(shares)).alias("xs"))
-        .where("xs is not null")
-        .select(F.coalesce("topic", F.lit(overall)).alias("series"), F.posexplode("xs").alias("at", "x"))
-        .select(F.lit("recovery"), "series", "x", F.element_at(F.lit(shares), F.col("at") + 1))
-    )
+    soon = points_of(counted, overall).select(F.lit("recovery"), "*")
     began = lives.groupBy("run").agg(F.min("born_us").alias("began_us"))
     lost = gaps.select("run", F.lit("noticed to be missing").alias("series"), "at_us", F.coalesce("lost", F.lit(1)))
     found = recovered.select("run", F.lit("recovered"), "at_us", F.lit(1).cast("bigint"))

@@ -8,13 +8,14 @@ from pyspark.sql import functions as F
 
 from gossamer.pipeline.audit_lives import EVENT, is_kind
 from gossamer.pipeline.audit_pairs import KEY, PAIR
-from gossamer.pipeline.audit_recovery import is_noticed
+from gossamer.pipeline.audit_times import count_times, percentiles, points_of
 
 ALL = "all"
 "What a curve over all topics is called; topics begin with a dot."
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99}
-
-
+FLAGS = ("expected", "delivered", "missing", "in_doubt")
+REPEATED = ("duplicates", "redelivered")
+UNWANTED = ("parasites", "declared", "found", "strays", "relays")
 UNTOLD = ("untold", "locked", "damaged")
 "States of attributes by which no filter can be judged."
 
@@ -23,9 +24,18 @@ def count(flag: str) -> Column:
     return F.count(F.when(F.col(flag), True)).alias(flag)
 
 
+def sums(*names: str) -> list[Column]:
+    return [F.sum(name).alias(name) for name in names]
+
+
+def count_hops() -> list[Column]:
+    """Of first copies of others' events."""
+    return [F.sum("hops").alias("hops"), F.count("hops").alias("hopped"), F.max("hops").alias("hops_max")]
+
+
 def taken_hops() -> list[Column]:
-    """By first copies of others' events; nothing where there are none."""
-    return [F.avg("hops").alias("hops_mean"), F.max("hops").alias("hops_max")]
+    """Nothing where there are none."""
+    return [F.try_divide(F.sum("hops"), F.sum("hopped")).alias("hops_mean"), F.max("hops_max").alias("hops_max")]
 
 
 def known_by_all(value: Column, full: Column) -> Column:
@@ -33,90 +43,109 @@ def known_by_all(value: Column, full: Column) -> Column:
     return F.when(full, F.coalesce(value, F.lit(0)))
 
 
-def by_topic(judged: DataFrame, arrivals: DataFrame, sends: DataFrame, full: DataFrame) -> DataFrame:
-    """One row per run and topic of events."""
-    latencies = [F.percentile("latency_us", F.lit(share)).alias(f"latency_us_{p}") for p, share in PERCENTILES.items()]
-    pairs = judged.groupBy("run", "topic").agg(
-        F.count_distinct(*EVENT).alias("events"),
-        F.count_distinct(*(F.when(F.col("promised"), F.col(name)) for name in EVENT)).alias("promised"),
-        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt", "unmatched")),
-        F.count(F.when(F.col("missing") & F.col("promised"), True)).alias("broken"),
-        F.sum("duplicates").alias("duplicates"),
-        F.sum("redelivered").alias("redelivered"),
-        *latencies,
+def by_event(judged: DataFrame) -> DataFrame:
+    """One row per event; `heard` if another node than its publisher has it."""
+    return judged.groupBy(*KEY, "topic", "published_us", "promised", "values").agg(
+        F.coalesce(F.bool_or(F.col("has") & (F.col("node") != F.col("publisher"))), F.lit(False)).alias("heard"),
+        *map(count, [*FLAGS, "unmatched"]),
+        *sums(*REPEATED),
         F.max("latency_us").alias("latency_us_max"),
         F.count(F.when(F.col("latency_us") < 0, True)).alias("negative_latencies"),
-        *taken_hops(),
-    )
-    return (
-        pairs.join(sum_unheard(judged), ["run", "topic"], "left")
-        .join(unwanted_by(arrivals, "topic"), ["run", "topic"], "full_outer")
-        .join(full, "run", "left")
-        .join(sends, ["run", "topic"], "left")
-        .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in ("messages", "bytes")})
-        .drop("full")
-        .fillna(0, [name for name in pairs.columns if not name.startswith(("latency", "hops"))])
-        .fillna(0, ["unheard", "missing_unheard", *UNTOLD, "parasites", "declared", "found", "strays", "relays"])
+        *count_hops(),
     )
 
 
-def sum_unheard(judged: DataFrame) -> DataFrame:
-    """Events whose publisher was killed for good before anybody else had them, and what is missing of those; and events
-    that filters ask for and whose attributes are not known."""
-    unheard = ~F.col("promised") & ~F.col("heard")
-    return (
-        by_event(judged)
-        .groupBy("run", "topic")
-        .agg(
-            F.count(F.when(unheard, True)).alias("unheard"),
-            F.sum(F.when(unheard, F.col("missing")).otherwise(0)).alias("missing_unheard"),
-            *(F.count(F.when(F.col("values") == state, True)).alias(state) for state in UNTOLD),
-        )
-    )
+def by_member(judged: DataFrame) -> DataFrame:
+    """One row per node and community it should have events in, or may have."""
+    members = judged.where("node is not null").groupBy("run", "node", "community")
+    return members.agg(*map(count, FLAGS), *sums(*REPEATED), *count_hops())
 
 
-def by_community(judged: DataFrame, arrivals: DataFrame) -> DataFrame:
-    """One row per run and community: what its members should have had and have, and how many of the copies that came
-    to them were of use. Efficiency is CAMCAST's (§6.2.2): useful copies by all copies received."""
-    pairs = judged.where("community is not null").groupBy("run", "community")
-    expected = pairs.agg(
-        F.count_distinct("node").alias("members"),
-        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
-    )
+def by_receiver(arrivals: DataFrame) -> DataFrame:
+    """One row per node, topic and community in which something came that is worth a word."""
     useful = (F.col("received") > 0) & (F.col("node") != F.col("publisher"))
-    copies = (
-        arrivals.where("community is not null")
-        .groupBy("run", "community")
-        .agg(F.sum("received").alias("copies"), F.count(F.when(useful, True)).alias("useful"))
-        .where("copies > 0")
-        .withColumn("efficiency", F.col("useful") / F.col("copies"))
-    )
-    return expected.join(copies, ["run", "community"], "full_outer")
-
-
-def unwanted_by(arrivals: DataFrame, *keys: str) -> DataFrame:
-    return arrivals.groupBy("run", *keys).agg(
+    return arrivals.groupBy("run", "node", "topic", "community").agg(
         count("parasite").alias("parasites"),
         count("declared"),
         count("found"),
         count("stray").alias("strays"),
         count("relay").alias("relays"),
+        F.sum("received").alias("copies"),
+        F.count(F.when(useful, True)).alias("useful"),
     )
 
 
-def by_node(told: DataFrame, lives: DataFrame, judged: DataFrame, arrivals: DataFrame) -> DataFrame:
-    """One row per run and node."""
-    size = F.coalesce("bytes", F.lit(0))
+def by_topic(
+    events: DataFrame, delivered: DataFrame, received: DataFrame, sends: DataFrame, full: DataFrame
+) -> DataFrame:
+    """One row per run and topic of events."""
+    promised, unheard = F.col("promised"), ~F.col("promised") & ~F.col("heard")
+    pairs = events.groupBy("run", "topic").agg(
+        F.count("*").alias("events"),
+        count("promised"),
+        *sums(*FLAGS, "unmatched"),
+        F.sum(F.when(promised, F.col("missing")).otherwise(0)).alias("broken"),
+        *sums(*REPEATED),
+        F.max("latency_us_max").alias("latency_us_max"),
+        *sums("negative_latencies"),
+        *taken_hops(),
+        F.count(F.when(unheard, True)).alias("unheard"),
+        F.sum(F.when(unheard, F.col("missing")).otherwise(0)).alias("missing_unheard"),
+        *(F.count(F.when(F.col("values") == state, True)).alias(state) for state in UNTOLD),
+    )
+    took = delivered.groupBy("run", "topic").agg(*percentiles("latency_us", PERCENTILES))
+    return (
+        pairs.join(took, ["run", "topic"], "left")
+        .join(unwanted_by(received, "topic"), ["run", "topic"], "full_outer")
+        .join(full, "run", "left")
+        .join(sends, ["run", "topic"], "left")
+        .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in ("messages", "bytes")})
+        .drop("full")
+        .fillna(0, [name for name in pairs.columns if not name.startswith(("latency", "hops"))])
+        .fillna(0, [*UNWANTED])
+    )
+
+
+def by_community(members: DataFrame, received: DataFrame) -> DataFrame:
+    """One row per run and community: what its members should have had and have, and how many of the copies that came
+    to them were of use. Efficiency is CAMCAST's (§6.2.2): useful copies by all copies received."""
+    pairs = members.where("community is not null").groupBy("run", "community")
+    copies = (
+        received.where("community is not null")
+        .groupBy("run", "community")
+        .agg(*sums("copies", "useful"))
+        .where("copies > 0")
+        .withColumn("efficiency", F.col("useful") / F.col("copies"))
+    )
+    return pairs.agg(F.count("*").alias("members"), *sums(*FLAGS)).join(copies, ["run", "community"], "full_outer")
+
+
+def unwanted_by(received: DataFrame, *keys: str) -> DataFrame:
+    return received.groupBy("run", *keys).agg(*sums(*UNWANTED))
+
+
+def by_node(told: DataFrame, lives: DataFrame, members: DataFrame, received: DataFrame) -> DataFrame:
+    """One row per run and node; `told` are its rows, summed up."""
+
+    def rows(*kinds: str) -> Column:
+        return F.coalesce(F.sum(F.when(is_kind(*kinds), F.col("rows"))), F.lit(0))
+
+    def size(kind: str) -> Column:
+        return F.sum(F.when(is_kind(kind), F.col("bytes")))
+
+    def gaps(noticed: bool) -> Column:
+        return F.coalesce(F.sum(F.when(F.col("noticed") == noticed, F.col("rows"))), F.lit(0))
+
     did = told.groupBy("run", "node").agg(
-        F.count(F.when(is_kind("publish"), True)).alias("published"),
-        F.count(F.when(is_kind("reject"), True)).alias("refused"),
-        F.count(F.when(is_noticed(), True)).alias("gaps"),
-        F.count(F.when(is_kind("gap") & ~is_noticed(), True)).alias("gaps_told"),
-        F.count(F.when(is_kind("recover"), True)).alias("recovered"),
-        F.count(F.when(is_kind("send"), True)).alias("messages_sent"),
-        F.sum(F.when(is_kind("send"), size)).alias("bytes_sent"),
-        F.count(F.when(is_kind("receive"), True)).alias("messages_received"),
-        F.sum(F.when(is_kind("receive"), size)).alias("bytes_received"),
+        rows("publish").alias("published"),
+        rows("reject").alias("refused"),
+        gaps(True).alias("gaps"),
+        gaps(False).alias("gaps_told"),
+        rows("recover").alias("recovered"),
+        rows("send").alias("messages_sent"),
+        size("send").alias("bytes_sent"),
+        rows("receive").alias("messages_received"),
+        size("receive").alias("bytes_received"),
     )
     lived = lives.groupBy("run", "node").agg(
         F.max("name").alias("name"),
@@ -125,21 +154,12 @@ def by_node(told: DataFrame, lives: DataFrame, judged: DataFrame, arrivals: Data
         F.sum("lost_rows").alias("lost_rows"),
         F.bool_and("full").alias("full"),
     )
-    got = (
-        judged.where("node is not null")
-        .groupBy("run", "node")
-        .agg(
-            *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt")),
-            F.sum("duplicates").alias("duplicates"),
-            F.sum("redelivered").alias("redelivered"),
-            *taken_hops(),
-        )
-    )
+    got = members.groupBy("run", "node").agg(*sums(*FLAGS, *REPEATED), *taken_hops())
     traffic = [f"{what}_{way}" for what in ("messages", "bytes") for way in ("sent", "received")]
     joined = (
         lived.join(did, ["run", "node"])
         .join(got, ["run", "node"], "left")
-        .join(unwanted_by(arrivals, "node"), ["run", "node"], "left")
+        .join(unwanted_by(received, "node"), ["run", "node"], "left")
         .withColumns({name: known_by_all(F.col(name), F.col("full")) for name in traffic})
         .drop("full")
     )
@@ -160,17 +180,6 @@ def sum_sends(told: DataFrame, events: DataFrame) -> DataFrame:
         .where("topic is not null")
         .groupBy("run", "topic")
         .agg(F.sum("messages").alias("messages"), F.sum("bytes").alias("bytes"))
-    )
-
-
-def by_event(judged: DataFrame) -> DataFrame:
-    """One row per event; `heard` if another node than its publisher has it."""
-    return judged.groupBy(*KEY, "topic", "published_us", "promised", "values").agg(
-        F.coalesce(F.bool_or(F.col("has") & (F.col("node") != F.col("publisher"))), F.lit(False)).alias("heard"),
-        *(count(flag) for flag in ("expected", "delivered", "missing", "in_doubt", "unmatched")),
-        F.sum("duplicates").alias("duplicates"),
-        F.max("latency_us").alias("latency_us_max"),
-        F.max("hops").alias("hops_max"),
     )
 
 
@@ -223,27 +232,23 @@ def name_duplicates(table: DataFrame, names: DataFrame) -> DataFrame:
     return named(table, names, "name topic times redelivered first_us")
 
 
-SHARES = [*(percent / 100 for percent in range(100)), 0.995, 0.999, 1.0]
+def count_deliveries(judged: DataFrame) -> DataFrame:
+    """How many deliveries took how many hops, and how long."""
+    return count_times(judged.where("has"), "latency_us", "hops")
 
 
-def draw_curves(judged: DataFrame, lives: DataFrame, bin_us: int) -> DataFrame:
+def draw_curves(events: DataFrame, judged: DataFrame, delivered: DataFrame, lives: DataFrame, bin_us: int) -> DataFrame:
     """What the figures show, as (figure, series, x, y): latencies by share of deliveries, how many took how many hops,
     and how many there were in each bin of time since their run began."""
-    taken = judged.where("latency_us is not null").rollup("topic")
-    latencies = taken.agg(F.percentile("latency_us", F.lit(SHARES)).alias("xs")).select(
-        F.coalesce("topic", F.lit(ALL)).alias("series"), F.posexplode("xs").alias("at", "x")
-    )
-    share = F.element_at(F.lit(SHARES), F.col("at") + 1)
-    hops = judged.where("has and hops is not null").groupBy("topic", "hops").count()
-    began = lives.groupBy("run").agg(F.min("born_us").alias("began_us"))
+    began = F.broadcast(lives.groupBy("run").agg(F.min("born_us").alias("began_us")))
     happened = judged.where("has").select("run", F.lit("deliveries").alias("series"), F.col("first_us").alias("at_us"))
-    published = judged.select(*KEY, F.col("published_us").alias("at_us")).distinct()
-    happened = happened.union(published.select("run", F.lit("publications"), "at_us")).join(began, "run")
+    published = events.select("run", F.lit("publications"), F.col("published_us"))
     binned = F.floor((F.col("at_us") - F.col("began_us")) / bin_us) * F.lit(bin_us / 1e6)
-    times = happened.groupBy("series", binned.alias("x")).count()
+    times = happened.union(published).join(began, "run").groupBy("series", binned.cast("double").alias("x")).count()
+    hops = delivered.where("hops is not null").groupBy("topic", "hops").agg(F.sum("count").alias("count"))
     curves = [
-        latencies.select(F.lit("latency"), "series", "x", share),
+        points_of(delivered, ALL).select(F.lit("latency"), "*"),
         hops.select(F.lit("hops"), "topic", F.col("hops").cast("double"), F.col("count").cast("double")),
-        times.select(F.lit("timeline"), "series", F.col("x").cast("double"), F.col("count").cast("double")),
+        times.select(F.lit("timeline"), "series", "x", F.col("count").cast("double")),
     ]
     return curves[0].union(curves[1]).union(curves[2]).toDF("figure", "series", "x", "y")

@@ -1,13 +1,15 @@
 """The verdict: what the tables of an audit come to. It is summed up from them, so that the two cannot disagree."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
+import pyarrow as pa
+import pyarrow.compute as pc
 from msgspec import Struct
 
 from gossamer.pipeline.audit_tables import ALL
-from gossamer.pipeline.results import left_out, read_table
+from gossamer.pipeline.results import left_out, read_columns
 from gossamer.pipeline.traces import Converted, Skipped
 
 OF_TOPICS = (
@@ -121,14 +123,14 @@ def conclude(
     out: Path, clocks_said: str, converted: Sequence[Converted], foreign: Sequence[Skipped], odd_filters: int
 ) -> Verdict:
     """The verdict, from the tables."""
-    topics, nodes = read_table(out, "per_topic"), read_table(out, "per_node")
-    communities = [each for each in read_table(out, "per_community") if each["copies"]]
+    topics, nodes, communities = (read_columns(out, f"per_{each}") for each in ("topic", "node", "community"))
+    recovery = read_columns(out, "recovery")
     copies = total(communities, "copies")
     counted = {name: total(topics, name) for name in OF_TOPICS}
     counted |= {name: total(nodes, name) for name in OF_NODES}
-    counted |= {name: total(read_table(out, "recovery"), name) for name in OF_RECOVERY}
-    known = all(each["messages_sent"] is not None for each in nodes)
-    curves = read_table(out, "curves")
+    counted |= {name: total(recovery, name) for name in OF_RECOVERY}
+    known = not nodes["messages_sent"].null_count
+    curves = read_columns(out, "curves")
     latencies, recoveries = overall(curves, "latency"), overall(curves, "recovery")
     result = judge(**{name: counted[name] for name in ("expected", "broken", "parasites", "duplicates")})
     return Verdict(
@@ -149,7 +151,7 @@ def conclude(
         messages=total(nodes, "messages_sent") if known else None,
         bytes=total(nodes, "bytes_sent") if known else None,
         efficiency=total(communities, "useful") / copies if copies else None,
-        runs=len({each["run"] for each in nodes}),
+        runs=len(nodes["run"].unique()),
         nodes=len(nodes),
         torn=sum(1 for each in converted if each.head and each.problem),
         skipped=len(foreign) + sum(1 for each in converted if not each.head),
@@ -163,13 +165,14 @@ def judge(expected: int, broken: int, parasites: int, duplicates: int) -> Result
     return "holds" if expected else "nothing to judge"
 
 
-def total(rows: Sequence[Mapping[str, Any]], column: str) -> int:
-    return sum(row[column] or 0 for row in rows)
+def total(table: pa.Table, column: str) -> int:
+    return int(pc.sum(table[column]).as_py() or 0)
 
 
-def overall(curves: Sequence[Mapping[str, Any]], figure: str) -> dict[float, float]:
+def overall(curves: pa.Table, figure: str) -> dict[float, float]:
     """What a figure shows of all topics together: microseconds by share."""
-    return {each["y"]: each["x"] for each in curves if (each["figure"], each["series"]) == (figure, ALL)}
+    shown = curves.filter((pc.field("figure") == figure) & (pc.field("series") == ALL))
+    return dict(zip(shown["y"].to_pylist(), shown["x"].to_pylist(), strict=True))
 
 
 def in_ms(us: float | None) -> float | None:

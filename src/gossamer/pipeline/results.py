@@ -48,6 +48,11 @@ def first_rows(out: Path, name: str, most: int | None) -> Iterator[dict[str, Any
     )
 
 
+def read_columns(out: Path, name: str, *columns: str) -> pa.Table:
+    """These columns of a table, however many rows it has, as they lie in memory; none: all columns."""
+    return pa.concat_tables(part.read([*columns] or None) for part in parts(out, name))
+
+
 def count_rows(out: Path, name: str) -> int:
     return sum(part.metadata.num_rows for part in parts(out, name))
 

@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
+from operator import lt
 from pathlib import Path
 
 import msgspec
@@ -28,14 +29,16 @@ from gossamer.wire.values import kept
 
 TASK_BYTES = 8 * 2**20
 "Segments that go into one task: a second or so of work."
-NOTE = b"gossamer.segment.2"
-"The key under which a Parquet file keeps what is known of its segment; another number: of other columns."
+NOTE = b"gossamer.segment.3"
+"The key under which a Parquet file keeps what is known of its segment; another number: of other columns, or told less."
 JOURNALS = (journal.OPEN, journal.SEALED)
 "Files beside the segments that are a node's too, and for somebody else."
 CUT, MARK = 500, "…"
 """Older nodes wrote so many letters of a filter and no more: what may be the beginning of another is marked, so that
 nobody takes it for one."""
 INT64 = range(-(2**63), 2**63)
+SANE = range(-(2**53), 2**53)
+"Times, hops and bytes: what is beyond was made up, and sums and differences of such would have no room in 64 bits."
 
 
 class About(Struct, frozen=True):
@@ -66,6 +69,17 @@ class Source(Struct, frozen=True):
         return f"{self.key()}-{self.size}.parquet"
 
 
+class Numbers(Struct, frozen=True):
+    """Which rows of its node a segment holds, by their numbers."""
+
+    first: int = 0
+    last: int = -1
+    rising: bool = True
+    "Whether each is greater than the one before: then none is there twice."
+    starts: tuple[int, ...] = ()
+    "Those of rows that tell of a start."
+
+
 class Converted(Struct, frozen=True):
     """What became of a segment."""
 
@@ -75,6 +89,7 @@ class Converted(Struct, frozen=True):
     "None: nothing could be read."
     problem: str | None = None
     "What was left out, and why."
+    numbers: Numbers = Numbers()
 
 
 class Skipped(Struct, frozen=True):
@@ -168,8 +183,8 @@ def convert(source: Source, store: Path) -> Converted:
     fitting = [as_kept(reader.head, row) for row in rows if fits(row)]
     problem = reader.problem
     if len(fitting) < len(rows):
-        problem = f"{len(rows) - len(fitting)} rows hold numbers beyond 64 bits and are left out"
-    told = Converted(source.file, len(fitting), reader.head, problem)
+        problem = f"{len(rows) - len(fitting)} rows hold numbers that cannot be and are left out"
+    told = Converted(source.file, len(fitting), reader.head, problem, numbers_of(fitting))
     write_parquet(store / source.parquet(), told, table_of(reader.head, fitting))
     for older in store.glob(f"{source.key()}-*.parquet"):  # of the time when it was shorter
         if older.name != source.parquet():
@@ -178,8 +193,17 @@ def convert(source: Source, store: Path) -> Converted:
 
 
 def fits(row: Row) -> bool:
-    numbers = (row.seq, row.at_us, row.peer, row.publisher, row.incarnation, row.sequence, row.hops, row.bytes)
-    return all(number is None or number in INT64 for number in numbers)
+    numbers = (row.seq, row.peer, row.publisher, row.incarnation, row.sequence)
+    sane = (row.at_us, row.hops, row.bytes)
+    return all(n is None or n in INT64 for n in numbers) and all(n is None or n in SANE for n in sane)
+
+
+def numbers_of(rows: Sequence[Row]) -> Numbers:
+    if not rows:
+        return Numbers()
+    numbers = [row.seq for row in rows]
+    rising = all(map(lt, [-1, *numbers], numbers))
+    return Numbers(min(numbers), max(numbers), rising, tuple(row.seq for row in rows if row.kind == "start"))
 
 
 def as_kept(head: Head, row: Row) -> Row:

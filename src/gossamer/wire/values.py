@@ -34,6 +34,10 @@ class Sealer(Protocol):
 class Opener(Protocol):
     """Opens what somebody sealed."""
 
+    @property
+    def opens(self) -> frozenset[bytes]:
+        """What the keys it has are known by."""
+
     def fits(self, kept: "KeptValues") -> bool:
         """Whether it is sealed to a key this has."""
 
