@@ -182,6 +182,31 @@ def test_one_that_says_all_lies_in_a_part_that_it_holds_itself_is_not_all_that_i
     assert (named(lookup), lookup.total) == ({3, 4, 5, *who}, 3 + len(who))
 
 
+@pytest.mark.parametrize("told", [0, 1])
+def test_where_all_are_wanted_parts_are_looked_into_for_more_than_was_told_of_them(told: int) -> None:
+    """More may have come since."""
+
+    def answer(peer: Peer, asked: PlaceQuestion) -> Reply:
+        if asked.place == AT:
+            part = (Branch(AT + "1", told, (LeafSeat(22, AT + "1"),)),)
+            return Reply(asked.number, AT + "0", (), True, 1, 1, 1, of_x(3), branches=part)
+        return Reply(asked.number, AT + "1", (), True, 1, 1, 2, of_x(4, 5)[: asked.count])
+
+    lookup = answered_by(placed(), answer)
+    assert (named(lookup), lookup.total, len(lookup.found)) == ({3, 4, 5}, 3, 3)
+
+
+def test_a_part_of_which_nothing_is_known_is_named_all_the_same() -> None:
+    victim = placed()
+    victim.grid.trie.move("00")
+    victim.hear(23, Meet("01", 0, 4, 7, 1, 0, (), False))
+    ((_, answer),) = sent(victim.hear(9, AskPlaces((PlaceQuestion(1, "0", "", 8),))), Answer)
+    assert isinstance(answer, Answer)
+    assert [(each.place, each.count, each.seats) for each in answer.replies[0].branches] == [
+        ("01", 0, (LeafSeat(23, "01"),))
+    ]
+
+
 def test_who_is_registered_where_it_does_not_belong_is_not_drawn_more_often_than_others() -> None:
     """It might be in every leaf of a large community."""
     (own,) = of_x(66)

@@ -4,17 +4,19 @@ from collections import Counter
 from collections.abc import Callable
 
 import pytest
+from msgspec import Struct
 
 from gossamer.core.ids import Peer
-from gossamer.core.machine import Started, Subscribe
+from gossamer.core.machine import Received, Started, Subscribe
 from gossamer.core.topics import Hierarchy, Topic
 from gossamer.protocols import CATALOGUE
+from gossamer.protocols.camcast.messages import Away
 from gossamer.protocols.camcast.node import MembershipName, camcast_node
 from gossamer.protocols.camcast.params import Params
 from gossamer.protocols.camcast.rules import tells
 from gossamer.protocols.pgrid.lookup import Lookup
 from gossamer.protocols.pgrid.members import DrawnMembers
-from gossamer.protocols.pgrid.messages import Registration
+from gossamer.protocols.pgrid.messages import Gone, Registration
 from gossamer.sim.camcast_checks import astray
 from gossamer.sim.town import Town
 from gossamer.sim.world import Watcher
@@ -115,3 +117,25 @@ def test_a_large_community_whose_count_differs_a_little_each_time_is_at_rest() -
         lookup.total, lookup.found = total, [Registration(".d", "0", peer, 1) for peer in range(2, 12)]
         members.on_drawn(".d", lookup)
         assert members.tables[".d"].changed == changed, total
+
+
+@pytest.mark.parametrize("word", [Gone(".d"), Away(".d")], ids=["it left", "an event came in vain"])
+def test_who_said_that_it_is_no_member_is_one_again_only_by_what_it_said_later(word: Struct) -> None:
+    node = camcast_node(1, 1, membership="structured")
+    node.step(Started((2,), ()), 0)
+    node.step(Subscribe(".d"), 0)
+    members = node.members
+    assert isinstance(members, DrawnMembers)
+
+    def drawn(*said: Registration) -> set[Peer]:
+        lookup = Lookup(("", ".d", 20), lambda found: None)
+        lookup.total, lookup.found = len(said), [*said]
+        members.on_drawn(".d", lookup)
+        return {*members.about(".d")}
+
+    steady, before = Registration(".d", "0", 6, 1), Registration(".d", "0", 5, 9_000_000)
+    assert drawn(steady, before) == {5, 6}
+    node.step(Received(5, word), 10_000_000)
+    assert {*members.about(".d")} == {6}
+    assert drawn(steady, before) == {6}, "somebody had not heard that it left"
+    assert drawn(steady, Registration(".d", "0", 5, 11_000_000)) == {5, 6}

@@ -78,14 +78,14 @@ class Answers(Layer):
         return [members[i] for i in distinct(key, len(members), count)]
 
     def branches(self, question: PlaceQuestion) -> list[Branch]:
-        """What begins like the place asked for and lies in other leaves, and who knows more about it."""
+        """What begins like the place asked for and lies in other leaves, and who knows more about it; also where
+        nothing is, as far as is known: it may have come since."""
         trie = self.trie
         if not trie.path.startswith(question.place):
             return []  # it is in this leaf, or in an empty half that this leaf holds all of
         levels = [level for level in trie.levels if len(question.place) <= level < len(trie.path)]
-        found = [
+        return [
             Branch(across(trie.path, level), trie.count(level), tuple(seats[:NEARER]))
             for level in sorted(levels)[:BRANCHES_MAX]
             if (seats := trie.seats(trie.levels[level], question.avoid))
         ]
-        return [branch for branch in found if branch.count]

@@ -181,8 +181,9 @@ class Lookups(Layer):
             lookup.holders += [seat for seat in reply.seats if seat not in lookup.holders]
             lookup.load, lookup.replicas = reply.load, reply.replicas
             lookup.sent_on_by = tuple(each.asked)[-1:] if branches else ()
-        for branch, count in zip(branches, taken[1:], strict=True):
-            if count:
+        short = max(0, each.count - sum(heaps))
+        for branch, drawn in zip(branches, taken[1:], strict=True):
+            if count := drawn + short:  # where all are wanted: more may have come since somebody counted
                 self.begin(lookup, branch.place, count, branch.seats, depth=each.depth + 1)
         self.close(number)
 

@@ -51,11 +51,12 @@ class Lookup:
 
     def agree(self) -> None:
         """What was found the first time counts too, if there is still less than was wanted."""
-        if self.before is None or len(self.found) >= self.count:
-            return
-        found, total = self.before
-        self.found = united(found, self.found)
-        self.total = max(len(self.found), total if self.total is None else min(total, self.total))
+        found, total = self.before or ([], self.total)
+        if len(self.found) < self.count:
+            self.found = united(found, self.found)
+            self.total = min((each for each in (total, self.total) if each is not None), default=None)
+        if self.total is not None:
+            self.total = max(self.total, len(self.found))
 
 
 class OpenPlace:

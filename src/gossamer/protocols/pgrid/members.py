@@ -23,6 +23,8 @@ from gossamer.protocols.pgrid.params import Params
 
 COMINGS_PER_S, COMINGS_BURST = 1, 5
 "How often one peer may say that it is new in a community: each time it takes somebody's place."
+LEFT_MAX = 256
+"Peers of each community of whom it is remembered that they are no members."
 
 Entries: TypeAlias = Callable[[Topic, int], int]
 "How many members a table has, given the topic and the size of its community."
@@ -41,6 +43,8 @@ class MemberTable:
     def __init__(self, generation: int, every_us: int) -> None:
         self.generation, self.every_us = generation, every_us
         self.peers: dict[Peer, None] = {}
+        self.left: dict[Peer, int] = {}
+        "Who said that it is no member, and when: what it said before is passed on for a while."
         self.size = 1
         self.ready = False
         self.changed = False
@@ -63,6 +67,7 @@ class DrawnMembers(Layer):
     def bounds(self) -> Iterator[Bound]:
         for topic, table in self.tables.items():
             yield f"members of {topic}", len(table.peers), MEMBERS_MAX
+            yield f"peers that are no members of {topic}", len(table.left), LEFT_MAX
 
     def lives_by(self, topic: Topic | None) -> Iterator[Struct]:
         if topic is not None and (table := self.tables.get(topic)) is not None:
@@ -118,7 +123,7 @@ class DrawnMembers(Layer):
 
     def strayed(self, peer: Peer, topic: Topic) -> None:
         for each in self.node.interest.communities(topic):
-            self.drop(each, peer)
+            self.on_gone(peer, Gone(each))
 
     # -- drawing ----------------------------------------------------------------------------------------------------
 
@@ -143,13 +148,14 @@ class DrawnMembers(Layer):
         table = self.tables.get(topic)
         if table is None or lookup.total is None:
             return
-        drawn = [said.member for said in lookup.found]
-        size = max(1, lookup.total + (self.node.me not in drawn and lookup.total <= len(drawn)))
+        drawn = [said.member for said in lookup.found if said.stamp > table.left.get(said.member, -1)]
+        total = lookup.total - (len(lookup.found) - len(drawn))
+        size = max(1, total + (self.node.me not in drawn and total <= len(drawn)))
         most = min(MEMBERS_MAX, self.entries(topic, size))
         others = [peer for peer in dict.fromkeys(drawn) if peer != self.node.me]
         table.changed = table.changed or is_other_size(size, table.size)
         first, table.size = not table.peers, size
-        if len(others) < min(most, size - 1) and len(drawn) < lookup.total and not table.ready:
+        if len(others) < min(most, size - 1) and len(drawn) < total and not table.ready:
             self.grid.members([topic], 1 + most, self.on_drawn)  # larger than thought
         if others:
             table.peers = dict.fromkeys(others[:most])
@@ -170,6 +176,7 @@ class DrawnMembers(Layer):
             self.out.send([peer], Gone(hello.topic))
             return
         table.changed = True
+        table.left.pop(peer, None)
         if peer not in table.peers and peer != self.node.me:
             table.size += 1
             if len(table.peers) >= min(MEMBERS_MAX, max(1, self.entries(hello.topic, table.size))):
@@ -179,7 +186,14 @@ class DrawnMembers(Layer):
             table.peers[peer] = None
 
     def on_gone(self, peer: Peer, gone: Gone) -> None:
+        table = self.tables.get(gone.topic)
+        if table is None:
+            return
         self.drop(gone.topic, peer)
+        table.left.pop(peer, None)
+        table.left[peer] = self.node.now_us
+        if len(table.left) > LEFT_MAX:
+            del table.left[next(iter(table.left))]
 
     def drop(self, topic: Topic, peer: Peer) -> None:
         table = self.tables.get(topic)
