@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gossamer.core.errors import Misuse
+from gossamer.core.events import asked_of
 from gossamer.core.filters import parse
 from gossamer.core.ids import peer_of
 from gossamer.core.topics import Hierarchy
@@ -25,12 +26,12 @@ class Spell(NamedTuple):
     to_us: int
     where: str | None = None
 
-    def asks(self, attributes: dict[str, Any] | None) -> bool | None:
-        """Whether it is about an event with these; None: nobody knows."""
+    def asks(self, asked: dict[str, Any] | None) -> bool | None:
+        """Whether it is about an event of which it may ask this; None: nobody knows."""
         if self.where is None:
             return True
         try:
-            return None if attributes is None else parse(self.where).matches(attributes)
+            return None if asked is None else parse(self.where).matches(asked)
         except Misuse:
             return None
 
@@ -49,7 +50,8 @@ class Story:
         for event in self.events:
             self.events[event] = self.topic_of(event)
         told_first = sorted(self.rows, key=lambda row: (row.at_us, row.life), reverse=True)
-        self.attributes = {row.event: row.columns["attributes"] for row in told_first
+        self.asked = {row.event: asked_of(row.columns["attributes"], self.events[row.event], row.event[0], row.at_us)
+                      for row in told_first
                            if row.kind == "publish" and row.event and "attributes" in row.columns
                            and peer_of(row.name) == row.event[0]}  # fmt: skip
 
@@ -98,8 +100,8 @@ class Story:
 
     def covered(self, name: str, event: Event, moment_us: int, *whys: str, margin_us: int = 0) -> set[bool | None]:
         """What the spells of that moment say of the event, if there are any: it is wanted, it is not, or who knows."""
-        topic, attributes = self.events.get(event, ""), self.attributes.get(event)
-        return {spell.asks(attributes) for spell in self.spells[name]
+        topic, asked = self.events.get(event, ""), self.asked.get(event)
+        return {spell.asks(asked) for spell in self.spells[name]
                 if spell.why in whys and HIERARCHY.includes(spell.topic, topic)
                 and spell.from_us - margin_us <= moment_us <= spell.to_us + margin_us}  # fmt: skip
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import ABOUT_PUBLISHED, Attribute, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Missing, Note, Publish
 from gossamer.core.topics import Topic
@@ -87,6 +87,7 @@ class Telling:
         )
 
     def _published(self, now_us: int, note: Note, published: Mapping[EventId, Event]) -> None:
+        """With all that a filter may ask of it and the row does not tell: when it says it was published, too."""
         who = note.event
         assert who is not None
         event = published.get(who)
@@ -97,7 +98,7 @@ class Telling:
             publisher=who.publisher,
             incarnation=who.incarnation,
             sequence=who.sequence,
-            attributes=None if event is None else event.attributes,
+            attributes=None if event is None else {**event.attributes, ABOUT_PUBLISHED: event.published_us},
         )
 
     def _noted(self, now_us: int, note: Note) -> None:

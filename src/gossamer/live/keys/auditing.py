@@ -35,7 +35,7 @@ from gossamer.wire.values import KeptValues
 
 KEY = "audit.key"
 "The secret half, which no node needs."
-NONCE_BYTES = 12
+NONCE = 12
 
 
 class AuditKey:
@@ -160,7 +160,7 @@ def cipher(key: bytes) -> ChaCha20Poly1305:
 
 def nonce(seq: int) -> bytes:
     """A row's number: no other row of its file has it."""
-    return seq.to_bytes(NONCE_BYTES, "little")
+    return seq.to_bytes(NONCE, "little")
 
 
 def about(event: EventId) -> bytes:
