@@ -72,7 +72,7 @@ def decoded(data: bytes) -> dict[str, Attribute] | None:
     """None: these are no attributes."""
     length = int.from_bytes(data[:LENGTH], "little")
     try:
-        return _decoder.decode(data[LENGTH : _LENGTH_BYTES + length])
+        return _decoder.decode(data[LENGTH : LENGTH + length])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
