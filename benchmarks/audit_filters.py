@@ -1,5 +1,4 @@
-"""What filters cost an audit, by events and by filters:
-`python -m benchmarks.audit_filters --filters 10 --filters 1000`.
+"""What filters cost an audit, by events and by filters: `python -m benchmarks.audit_filters --filters 1000`.
 
 All events are of one topic, sealed, and each filter asks for a symbol above a price: an event matches one in two
 thousand. CPU time is that of all processes, the making of the filters' index apart: it is told beside.

@@ -118,6 +118,8 @@ NO_LIMITS = {
     "wire.pack.OPENED": "packs kept taken apart for a moment",
     "wire.proof.PACK": "a spot in a tree",
     "wire.proof.ROOT": "a spot in a tree",
+    "live.keys.auditing.NONCE": "what the cipher takes",
+    "wire.values.LENGTH": "how attributes are written",
 }
 
 

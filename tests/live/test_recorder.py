@@ -50,11 +50,15 @@ def test_what_was_found_again_is_told_and_delivered(tmp_path: Path) -> None:
 
 
 def test_a_publication_tells_its_attributes_where_that_is_wanted(tmp_path: Path) -> None:
-    first, second = Event(EVENT, ".a", b"four", {"k": 1}), Event(EventId(3, 7, 13), ".a", b"five", {"k": 2})
+    first = Event(EVENT, ".a", b"four", {"k": 1}, published_us=4)
+    second = Event(EventId(3, 7, 13), ".a", b"five", {"k": 2, "@published": 9}, published_us=5)
     notes = [Note("publish", each.id, topic=".a") for each in (first, second)]
     given = Publish(first, more=(second,))
     told = rows_of(tmp_path / "plain", *notes, given=given, told="plain")
-    assert [values.decoded(row.attributes or b"") for row in told] == [{"k": 1}, {"k": 2}]
+    assert [values.decoded(row.attributes or b"") for row in told] == [
+        {"k": 1, "@published": 4},
+        {"k": 2, "@published": 5},
+    ]
     silent = rows_of(tmp_path / "off", *notes, given=given)
     assert [row.attributes for row in silent] == [None, None]
 

@@ -159,6 +159,22 @@ ASKED = {
         """,
         {"events": 2, "promised": 2, "expected": 2, "delivered": 2, "in_doubt": 2, "unmatched": 2},
     ),
+    "what an event says beside its attributes": (
+        """
+        p 0 start
+        a 0 subscribe . detail=@topic==".x.y"
+        b 0 subscribe .x detail=@published>=1700000005500000
+        p 5 publish .x.y p:1 @k=1
+        a 5.1 deliver .x.y p:1
+        p 6 publish .x p:2 @k=1
+        b 6.1 deliver .x p:2
+        a 6.2 deliver .x p:2
+        p 9 stop
+        a 9 stop
+        b 9 stop
+        """,
+        {"events": 2, "promised": 2, "expected": 2, "delivered": 2, "parasites": 1, "found": 1},
+    ),
     "a publisher who asks for a part": (  # publishing is no subscription: what was not asked for is not for its reader
         """
         p 0 start

@@ -1,10 +1,11 @@
 """The audit's definitions once more, in plain Python over a list of lines: slow, and nothing in common with Spark's."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from gossamer.core.errors import Misuse
+from gossamer.core.events import asked_of
 from gossamer.core.filters import parse
 from gossamer.core.ids import peer_of
 from gossamer.core.topics import Hierarchy
@@ -25,12 +26,12 @@ class Spell(NamedTuple):
     to_us: int
     where: str | None = None
 
-    def asks(self, attributes: dict[str, Any] | None) -> bool | None:
-        """Whether it is about an event with these; None: nobody knows."""
+    def asks(self, asked: dict[str, Any] | None) -> bool | None:
+        """Whether it is about an event of which it may ask this; None: nobody knows."""
         if self.where is None:
             return True
         try:
-            return None if attributes is None else parse(self.where).matches(attributes)
+            return None if asked is None else parse(self.where).matches(asked)
         except Misuse:
             return None
 
@@ -38,7 +39,8 @@ class Spell(NamedTuple):
 class Story:
     """One run."""
 
-    def __init__(self, told: Iterable[Told]) -> None:
+    def __init__(self, told: Iterable[Told], number: Callable[[str], int] = peer_of) -> None:
+        self.number = number
         self.lives: dict[Life, list[Told]] = defaultdict(list)
         for each in told:
             self.lives[each.name, each.life].append(each)
@@ -49,9 +51,10 @@ class Story:
         for event in self.events:
             self.events[event] = self.topic_of(event)
         told_first = sorted(self.rows, key=lambda row: (row.at_us, row.life), reverse=True)
-        self.attributes = {row.event: row.columns["attributes"] for row in told_first
+        self.asked = {row.event: asked_of(row.columns["attributes"], self.events[row.event], row.event[0], row.at_us)
+                      for row in told_first
                            if row.kind == "publish" and row.event and "attributes" in row.columns
-                           and peer_of(row.name) == row.event[0]}  # fmt: skip
+                           and number(row.name) == row.event[0]}  # fmt: skip
 
     def end(self, life: Life) -> tuple[int, bool]:
         """When a life ended, and whether in good order."""
@@ -75,6 +78,9 @@ class Story:
                 elif row.kind == "relay" and row.event is None:
                     yield Spell(topic or ".", "relay", row.at_us, end)
 
+    def came_back(self, row: Told) -> bool:
+        return any(name == row.name and life > row.life for name, life in self.lives)
+
     def topic_of(self, event: Event) -> str:
         topics = sorted((row.kind != "publish", row.columns["topic"]) for row in self.rows
                         if row.event == event and row.kind in ("publish", "deliver"))  # fmt: skip
@@ -83,7 +89,7 @@ class Story:
     def published(self, event: Event) -> tuple[int, bool]:
         """When, and whether that is sure."""
         first = [row.at_us for row in self.rows if row.event == event and row.kind == "publish"
-                 and not (peer_of(row.name) == event[0] and row.life > event[1])]  # fmt: skip
+                 and not (self.number(row.name) == event[0] and row.life > event[1])]  # fmt: skip
         later = [row.at_us for row in self.rows if row.event == event and row.kind == "publish"]
         other = [row.at_us for row in self.rows if row.event == event and row.kind == "deliver"]
         return min(first or later or other), bool(first)
@@ -92,14 +98,14 @@ class Story:
         for row in self.rows:
             if row.event == event and row.kind == "publish":
                 end, good = self.end((row.name, row.life))
-                if good or end >= row.at_us + GRACE_US or (row.name, row.life + 1) in self.lives:
+                if good or end >= row.at_us + GRACE_US or self.came_back(row):
                     return True
         return False
 
     def covered(self, name: str, event: Event, moment_us: int, *whys: str, margin_us: int = 0) -> set[bool | None]:
         """What the spells of that moment say of the event, if there are any: it is wanted, it is not, or who knows."""
-        topic, attributes = self.events.get(event, ""), self.attributes.get(event)
-        return {spell.asks(attributes) for spell in self.spells[name]
+        topic, asked = self.events.get(event, ""), self.asked.get(event)
+        return {spell.asks(asked) for spell in self.spells[name]
                 if spell.why in whys and HIERARCHY.includes(spell.topic, topic)
                 and spell.from_us - margin_us <= moment_us <= spell.to_us + margin_us}  # fmt: skip
 
@@ -137,7 +143,7 @@ class Story:
         found["broken"] += whole and not got and self.promised(event)
         found["redelivered"] += len(marked)
         found["duplicates"] += max(0, len(got) - len(marked) - 1)
-        if got and timed and (some or perhaps) and peer_of(name) != event[0]:
+        if got and timed and (some or perhaps) and self.number(name) != event[0]:
             found["negative_latencies"] += min(row.at_us for row in got) < at
 
     def judge_copies(self, found: Counter[str]) -> None:

@@ -1,11 +1,19 @@
 """The audit judges simulated towns, faults put in on purpose: it finds every one, and makes none up."""
 
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
+from msgspec.structs import asdict
 
 pytest.importorskip("pyspark")
 
+from gossamer.wire import values
+from gossamer.wire.segment import SegmentReader
 from pipeline.audited import Audited
+from pipeline.oracle import Story
 from pipeline.simulated import KILLED, PUBLISHER, SPREADS, Pairs, Simulated
+from pipeline.stories import Told
 
 pytestmark = pytest.mark.spark
 
@@ -37,6 +45,25 @@ def test_every_pair_is_judged_filters_and_all(audited: Audited, spread: str) -> 
     filtered = {peer for peer in range(15) if peer % 3 == 0}
     assert any(peer in filtered for peer, _ in town.faults.lost)
     assert any(peer in filtered for peer, _ in town.faults.unasked)
+
+
+@pytest.mark.parametrize("spread", ["dispatch", "hpmcast"])
+def test_the_audit_of_a_town_agrees_with_its_definitions_in_plain_python(audited: Audited, spread: str) -> None:
+    found = Story(told(audited.traces / f"town {spread}"), int).audit()
+    ours = audited.counts(f"town {spread}")
+    assert {name: ours.get(name, 0) for name in found} == dict(found)
+
+
+def told(folder: Path) -> Iterator[Told]:
+    """A town's traces as lines of a story; of rows that only say that somebody lives, the last."""
+    for path in sorted(folder.iterdir()):
+        reader = SegmentReader(path)
+        *rows, last = (row for record in reader for row in record)
+        for row in (*(each for each in rows if each.kind != "alive"), last):
+            columns = {name: value for name, value in asdict(row).items() if value is not None}
+            if row.attributes is not None:
+                columns["attributes"] = values.decoded(row.attributes)
+            yield Told(reader.head.name, reader.head.incarnation, row.at_us, row.kind, columns)
 
 
 @pytest.mark.parametrize("spread", SPREADS)

@@ -58,7 +58,9 @@ def test_every_life_has_a_file_whose_rows_follow_each_other(tmp_path: Path, spre
     assert found["0-1-0.open"][1][-1].at_us == town.world.now_us
     assert found["4-1-0.open"][1][-1].at_us < 26_000_000
     published = [row for row in found["0-1-0.open"][1] if row.kind == "publish"]
-    assert [values.decoded(row.attributes or b"") for row in published] == [{"k": 2}, {"k": 1}]
+    assert [values.decoded(row.attributes or b"") for row in published] == [
+        {"k": number, "@published": row.at_us} for number, row in zip((2, 1), published, strict=True)
+    ]
     got = {int(name.partition("-")[0]) for name, (_, rows) in found.items() for row in rows if row.kind == "deliver"}
     assert got == {*town.delivered(event)}
 

@@ -1,9 +1,9 @@
 """Which rows a node's steps leave in its trace, in a living network and in a simulated world alike."""
 
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
-from gossamer.core.events import Attribute, Event
+from gossamer.core.events import ABOUT_PUBLISHED, Event
 from gossamer.core.ids import EventId, Peer
 from gossamer.core.machine import Deliver, Effect, Given, Missing, Note, Publish
 from gossamer.core.topics import Topic
@@ -16,23 +16,8 @@ REJECTS_BURST = 20
 REASONS_MAX = 100
 
 
-class Rows(Protocol):
-    """Takes a row: the columns of `core.trace.Row`, with attributes as they are."""
-
-    def __call__(
-        self,
-        kind: Kind,
-        at_us: int,
-        peer: int | None = None,
-        topic: str | None = None,
-        publisher: int | None = None,
-        incarnation: int | None = None,
-        sequence: int | None = None,
-        hops: int | None = None,
-        bytes: int | None = None,
-        detail: str | None = None,
-        attributes: Mapping[str, Attribute] | None = None,
-    ) -> None: ...
+Rows: TypeAlias = Callable[..., None]
+"Takes a row: its kind and time, then the columns of `core.trace.Row` in order or by name, attributes as they are."
 
 
 class Telling:
@@ -87,6 +72,7 @@ class Telling:
         )
 
     def _published(self, now_us: int, note: Note, published: Mapping[EventId, Event]) -> None:
+        """With all that a filter may ask of it and the row does not tell: when it says it was published, too."""
         who = note.event
         assert who is not None
         event = published.get(who)
@@ -97,7 +83,7 @@ class Telling:
             publisher=who.publisher,
             incarnation=who.incarnation,
             sequence=who.sequence,
-            attributes=None if event is None else event.attributes,
+            attributes=None if event is None else {**event.attributes, ABOUT_PUBLISHED: event.published_us},
         )
 
     def _noted(self, now_us: int, note: Note) -> None:

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Attribute
+from gossamer.core.events import ABOUT_PUBLISHED, Attribute, asked_of
 from gossamer.core.filters import Index, parse
 from gossamer.core.ids import EventId
 from gossamer.pipeline.audit_lives import EVENT, is_kind, names_that_include
@@ -117,14 +117,17 @@ def indexes_of(digest: bytes, asked: Sequence[tuple[int, str, str]]) -> Indexes:
 def matched(batch: pa.RecordBatch, indexes: Indexes, opener: Opener | None) -> pa.RecordBatch:
     """Each event, once."""
     names = [name for name in batch.schema.names if name not in ("above", "attributes")]
-    numbers = zip(*(batch.column(name).to_pylist() for name in EVENT), strict=True)
+    told = (*EVENT, "topic", "published_us", "above", "attributes")
     found, states = list[list[int]](), list[State | None]()
-    for above, data, event in zip(
-        batch.column("above").to_pylist(), batch.column("attributes").to_pylist(), numbers, strict=True
-    ):
-        asked = [indexes[topic] for topic in above if topic in indexes]
-        state, attributes = opened(data, EventId(*event), opener) if asked else (None, None)
-        found.append([] if attributes is None else [each for index in asked for each in index.matches(attributes)])
+    for *event, topic, at_us, above, data in zip(*(batch.column(name).to_pylist() for name in told), strict=True):
+        asking = [indexes[wide] for wide in above if wide in indexes]
+        state, attributes = opened(data, EventId(*event), opener) if asking else (None, None)
+        if attributes is None:
+            found.append([])
+        else:
+            published_us = attributes.get(ABOUT_PUBLISHED, at_us)
+            asked = asked_of(attributes, topic, event[0], published_us)
+            found.append([number for index in asking for number in index.matches(asked)])
         states.append(state)
     columns = [batch.column(name) for name in names]
     return pa.RecordBatch.from_arrays(

@@ -16,7 +16,7 @@ from gossamer.core.trace import Head, Row, Values
 
 STEP = 32
 "Bytes: attributes come to a whole number of these."
-_LENGTH_BYTES = 4
+LENGTH = 4
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(dict[str, str | int | float | bool])
@@ -64,15 +64,15 @@ def encoded(attributes: Mapping[str, Attribute]) -> bytes | None:
         data = _encoder.encode(attributes)
     except (ValueError, OverflowError):
         return None
-    whole = len(data).to_bytes(_LENGTH_BYTES, "little") + data
+    whole = len(data).to_bytes(LENGTH, "little") + data
     return whole + bytes(-len(whole) % STEP)
 
 
 def decoded(data: bytes) -> dict[str, Attribute] | None:
     """None: these are no attributes."""
-    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    length = int.from_bytes(data[:LENGTH], "little")
     try:
-        return _decoder.decode(data[_LENGTH_BYTES : _LENGTH_BYTES + length])
+        return _decoder.decode(data[LENGTH : LENGTH + length])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 

@@ -21,7 +21,6 @@ from cryptography.hazmat.primitives.serialization import (
     NoEncryption,
     PrivateFormat,
     PublicFormat,
-    load_pem_private_key,
     load_pem_public_key,
 )
 from msgspec import Struct
@@ -30,12 +29,12 @@ from gossamer.core.errors import Misuse
 from gossamer.core.ids import EventId
 from gossamer.core.trace import Head
 from gossamer.live.keys import files
-from gossamer.live.keys.signing import short
+from gossamer.live.keys.signing import read_private_key, short
 from gossamer.wire.values import KeptValues
 
 KEY = "audit.key"
 "The secret half, which no node needs."
-NONCE_BYTES = 12
+NONCE = 12
 
 
 class AuditKey:
@@ -52,16 +51,7 @@ class AuditKey:
 
     @classmethod
     def read(cls, path: Path, passphrase: bytes | None = None) -> "AuditKey":
-        data = files.read_private(path)
-        try:
-            private = load_pem_private_key(data, passphrase)
-        except TypeError:  # a passphrase is missing, or given where there is none
-            if passphrase is not None:
-                return cls.read(path)
-            raise Misuse(f"{path} is encrypted: add --passphrase-file") from None
-        except (ValueError, UnsupportedAlgorithm):
-            opened = "the passphrase does not open it, or it" if passphrase else "it"
-            raise Misuse(f"{path} is not a key that audits: {opened} is damaged") from None
+        private = read_private_key(path, passphrase, "a key that audits")
         if not isinstance(private, X25519PrivateKey):
             raise Misuse(f"{path} is not a key that audits: name the {KEY} that `gossamer keys audit` made")
         return cls(private)
@@ -160,7 +150,7 @@ def cipher(key: bytes) -> ChaCha20Poly1305:
 
 def nonce(seq: int) -> bytes:
     """A row's number: no other row of its file has it."""
-    return seq.to_bytes(NONCE_BYTES, "little")
+    return seq.to_bytes(NONCE, "little")
 
 
 def about(event: EventId) -> bytes:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.hazmat.primitives.serialization import (
     BestAvailableEncryption,
     Encoding,
@@ -56,6 +57,20 @@ def verify(key: bytes, signature: bytes, signed: bytes) -> bool:
     return verifier(key)(signature, signed)
 
 
+def read_private_key(path: Path, passphrase: bytes | None, kind: str) -> PrivateKeyTypes:
+    """Whatever key is in a file; `kind` is what it should be."""
+    data = files.read_private(path)
+    try:
+        return load_pem_private_key(data, passphrase)
+    except TypeError:  # a passphrase is missing, or given where there is none
+        if passphrase is not None:
+            return read_private_key(path, None, kind)
+        raise Misuse(f"{path} is encrypted: add --passphrase-file") from None
+    except (ValueError, UnsupportedAlgorithm):
+        opened = "the passphrase does not open it, or it" if passphrase else "it"
+        raise Misuse(f"{path} is not {kind}: {opened} is damaged") from None
+
+
 class Signer:
     """A private key, and what others know of it."""
 
@@ -71,16 +86,7 @@ class Signer:
 
     @classmethod
     def read(cls, path: Path, passphrase: bytes | None = None) -> "Signer":
-        data = files.read_private(path)
-        try:
-            private = load_pem_private_key(data, passphrase)
-        except TypeError:  # a passphrase is missing, or given where there is none
-            if passphrase is not None:
-                return cls.read(path)
-            raise Misuse(f"{path} is encrypted: add --passphrase-file") from None
-        except (ValueError, UnsupportedAlgorithm):
-            opened = "the passphrase does not open it, or it" if passphrase else "it"
-            raise Misuse(f"{path} is not a key: {opened} is damaged") from None
+        private = read_private_key(path, passphrase, "a key")
         if not isinstance(private, Ed25519PrivateKey):
             raise Misuse(f"{path} is not an Ed25519 key: use the one that `gossamer keys` made")
         return cls(private)
