@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from gossamer import __version__
-from gossamer.cli.on_spark import Telling
+from gossamer.cli.progress import Telling
 from gossamer.cli.terminal import say
 from gossamer.core.errors import SpecError
 from gossamer.lab import figures
