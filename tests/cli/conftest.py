@@ -42,3 +42,9 @@ def safe_pair(net: Path) -> Iterator[tuple[Daemon, Daemon]]:
         one = stage.daemon("--keys", net / "nodes" / "one", "--bind", HERE, "--subscribe", ".soccer")
         two = ("--keys", net / "nodes" / "two", "--bind", HERE, "--seed", one.address, "--subscribe", ".soccer")
         yield one, stage.daemon(*two)
+
+
+@pytest.fixture(autouse=True)
+def _no_lines_of_progress(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However slow the machine is: tests look at what commands say in the end."""
+    monkeypatch.setattr("gossamer.cli.progress.LINE_S", float("inf"))

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -58,6 +59,11 @@ def started(
             with contextlib.suppress(ProcessLookupError):
                 os.kill(member, signal.SIGKILL)
         process.communicate()
+
+
+def without_progress(err: str) -> str:
+    """What a command says but for the lines that tell a slow machine's user how far it is."""
+    return re.sub(r"^[\w: ]+: [\d,]+ of [\d,]+\n", "", err, flags=re.MULTILINE)
 
 
 def members(session: int) -> list[int]:

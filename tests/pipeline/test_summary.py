@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 
 import numpy as np
 
-from gossamer.core.intervals import half_width
+from gossamer.core.intervals import Z95, half_width
 from gossamer.lab.book import Line
 from gossamer.lab.rows import Outcome
 from gossamer.lab.studies.communities.tables import BY_COMMUNITY, OVERALL
@@ -193,6 +193,15 @@ def test_a_share_of_runs_has_wilsons_interval(spark: "SparkSession") -> None:
 def test_one_run_alone_has_no_interval_to_speak_of(spark: "SparkSession") -> None:
     (row,) = summary.summarised(measured(spark, {"memory": [5.5]})).collect()
     assert [row[name] for name in ("mean", "ci95", "p50", "p99", "max", "runs")] == [5.5, 0.0, 5.5, 5.5, 5.5, 1]
+
+
+def test_what_is_0_or_1_in_each_run_has_wilsons_interval_and_a_share_of_events_students(spark: "SparkSession") -> None:
+    sure, share = [1.0] * 20, [1.0] * 19 + [0.5]
+    rows = summary.summarised(measured(spark, {"reached_95": sure, "reached_80": share, "memory": sure})).collect()
+    found = {row["metric"]: row["ci95"] for row in rows}
+    assert found["reached_95"] == pytest.approx(Z95**2 / 40 / (1 + Z95**2 / 20))  # of 20 hits that is known, no more
+    assert found["reached_80"] == pytest.approx(half_width(share))
+    assert found["memory"] == 0.0
 
 
 # Which outcomes count

@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from gossamer.cli.progress import Telling
 from gossamer.core.errors import Misuse
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.hadoop import starting
@@ -24,8 +24,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
 
 LOOK_S = 0.1
-LINE_S = 20.0
-"Where no terminal shows a bar, a line now and then tells how far it is."
 
 
 class PlaceType(click.ParamType):  # type: ignore[type-arg]  # not generic as click is installed
@@ -116,24 +114,6 @@ def entered_apart(ending: contextlib.ExitStack, session: contextlib.AbstractCont
         raise
     ending.push(session.__exit__)
     return entering.result()
-
-
-class Telling:
-    """How far it is: a bar on a terminal, a line now and then anywhere else."""
-
-    def __init__(self, console: Console, what: str, total: int, counted: bool) -> None:
-        columns = [TextColumn("{task.description}"), BarColumn()]
-        columns += [MofNCompleteColumn(), TimeRemainingColumn()] if counted else [TimeElapsedColumn()]
-        self.bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self.lines = Console(stderr=True) if not console.is_terminal else None
-        self.what, self.total, self.told_at = what, total, time.monotonic()
-        self.task = self.bar.add_task(what, total=total)
-
-    def tell(self, done: int, what: str | None = None) -> None:
-        self.bar.update(self.task, completed=done, description=what or self.what)
-        if self.lines is not None and time.monotonic() - self.told_at >= LINE_S:
-            self.told_at = time.monotonic()
-            self.lines.print(f"{what or self.what}: {done:,} of {self.total:,}", markup=False, highlight=False)
 
 
 def step_by_step(

@@ -10,12 +10,13 @@ from rich.console import Console
 from rich.table import Table as Shown
 
 from gossamer import __version__
-from gossamer.cli.on_spark import Telling
+from gossamer.cli.progress import Telling
 from gossamer.cli.terminal import say
 from gossamer.core.errors import SpecError
 from gossamer.lab import figures
-from gossamer.lab.book import ALL, SHARES, Line
+from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
+from gossamer.lab.metrics import is_percent
 from gossamer.lab.spec import FigureSpec
 from gossamer.pipeline.background import in_background
 from gossamer.pipeline.jobs import Jobs
@@ -62,7 +63,7 @@ def exit_if_failed(failed: Sequence[tuple[str, str]]) -> None:
 
 def shown(line: Line) -> str:
     """A mean with its interval, as people read it."""
-    if line.metric in SHARES:
+    if is_percent(line.metric):
         return f"{line.mean:.2%} ± {line.ci95:.2%}"
     digits = 0 if line.mean >= 1000 else 2
     return f"{line.mean:,.{digits}f}" + (f" ± {line.ci95:,.{digits}f}" if line.ci95 else "")

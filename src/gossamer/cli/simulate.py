@@ -12,8 +12,8 @@ from gossamer.cli.choosing import choosing, chosen, one_point
 from gossamer.cli.console import SafeConsole
 from gossamer.cli.setting_aside import tell_set_aside
 from gossamer.cli.terminal import say_json
-from gossamer.lab.book import SHARES
 from gossamer.lab.grid import Point, points
+from gossamer.lab.metrics import is_percent
 from gossamer.lab.rows import Measure
 from gossamer.lab.studies.communities.story import Story, tell
 from gossamer.lab.studies.communities.tables import Communities
@@ -117,7 +117,7 @@ def numbers_table(told: Told, meanings: dict[str, str]) -> Table:
     table.add_column("value", justify="right")
     table.add_column("what it is")
     for each in told.outcomes:
-        shown = f"{each.value:.2%}" if each.metric in SHARES else f"{each.value:,.6g}"
+        shown = f"{each.value:.2%}" if is_percent(each.metric) else f"{each.value:,.6g}"
         table.add_row(each.metric, shown, meanings[each.metric])
     return table
 

@@ -9,8 +9,6 @@ from gossamer.core.errors import Misuse
 
 ALL = "all"
 "The group of figures about the whole system."
-SHARES = ("reception", "reliability", "climbed", "crossed", "efficiency", "delivery", "spurious")
-"Metrics that people read as percents."
 
 
 class Line(Struct, frozen=True, kw_only=True):

@@ -21,13 +21,14 @@ from matplotlib.figure import Figure as Canvas
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
+from gossamer.lab.metrics import WORDS, is_percent
+
 Row = Mapping[str, Any]
 # Okabe and Ito's: told apart with any common colour blindness. Without their yellow, which white swallows.
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#222222")
 # One fewer than the colours, so that colour and marker pair up differently on each time round.
 MARKERS = ("o", "s", "^", "D", "v", "P")
 INK, FAINT = "#333333", "#DDDDDD"
-SHARES = frozenset({"reception", "reliability", "climbed", "delivery", "share", "fraction", "loss", "spurious"})
 HOUSE: dict[Any, Any] = {
     "svg.hashsalt": "gossamer", "svg.fonttype": "none", "text.parse_math": False,  # a topic may contain dollars
     "font.size": 10, "axes.labelsize": 10, "axes.labelcolor": INK, "text.color": INK,
@@ -254,7 +255,8 @@ def paint(draw: Callable[[Axes], None], title: str, keyed: bool, kind: str) -> b
 
 def is_share(what: str, values: Sequence[float]) -> bool:
     """Whether to print percents: the name says so, and the values do not contradict it."""
-    return not SHARES.isdisjoint(re.split(r"[._]", what)) and all(0 <= value <= 1 for value in values)
+    words = re.split(r"[._]", what)
+    return (not WORDS.isdisjoint(words) or any(map(is_percent, words))) and all(0 <= value <= 1 for value in values)
 
 
 def tick(value: float, share: bool, digits: int = 6) -> str:

@@ -17,7 +17,7 @@ TASK_S = 2.0
 TASKS_PER_CORE = 4
 WAVE_S = 30.0
 "About how long a wave has all cores busy: what is lost when a sweep is killed is two of them."
-FIRST_WAVE_S = 5.0
+FIRST_WAVE_S = 2.0
 "The first is smaller: until it is over nobody knows how long trials really take here."
 
 Finished: TypeAlias = Mapping[str, Collection[int]]

@@ -13,6 +13,7 @@ from pyspark.sql import functions as F
 from gossamer.core.intervals import T95, Z95, t95_of_many
 from gossamer.lab.book import ALL, Line
 from gossamer.lab.grid import Point
+from gossamer.lab.metrics import OF_EVENTS, OF_RUNS
 from gossamer.lab.rows import Measure, Outcome
 from gossamer.lab.trial import point_id
 from gossamer.pipeline.outcomes import Outcomes, Record, hold_a_run_twice
@@ -21,8 +22,6 @@ from gossamer.pipeline.schemas import spark_schema
 
 CLIMB = "@"
 "Between a point's id and the chance its events climb with, where the events of a run differ in that."
-SHARES = ("reliability", "climbed", "crossed")
-"Metrics that are 0 or 1 in a run: their interval is Wilson's, which is honest near 0 and 1."
 
 
 ONCE: dict[type[Struct], tuple[str, ...]] = {
@@ -124,11 +123,13 @@ def melted(rows: DataFrame, values: dict[str, Column], group: Column) -> DataFra
     )
 
 
-def half_width(metric: Column, mean: Column, deviation: Column, runs: Column) -> Column:
-    """Half of the 95 % confidence interval of the mean."""
+def half_width(metric: Column, mean: Column, deviation: Column, runs: Column, either: Column) -> Column:
+    """Half of the 95 % confidence interval of the mean: Wilson's for what is 0 or 1, as it is honest near both.
+    `either`: every value is."""
     spread = mean * (1 - mean) / runs + Z95**2 / (4 * runs * runs)
     wilson = F.lit(Z95) * F.sqrt(F.greatest(spread, F.lit(0.0))) / (1 + Z95**2 / runs)
-    return F.when(metric.isin(*SHARES), wilson).otherwise(students(deviation, runs))
+    yes_or_no = metric.isin(*sorted(OF_EVENTS)) | (metric.isin(*sorted(OF_RUNS)) & either)
+    return F.when(yes_or_no, wilson).otherwise(students(deviation, runs))
 
 
 def students(deviation: Column, values: Column) -> Column:
@@ -153,9 +154,10 @@ def summarised(measures: DataFrame) -> DataFrame:
         F.percentile("value", F.lit(0.99)).alias("p99"),
         F.max("value").alias("max"),
         F.count("value").alias("runs"),
+        F.bool_and(F.col("value").isin(0.0, 1.0)).alias("either"),
     )
-    ci95 = half_width(F.col("metric"), F.col("mean"), F.col("deviation"), F.col("runs"))
-    return grouped.withColumn("ci95", ci95).drop("deviation")
+    ci95 = half_width(*map(F.col, ("metric", "mean", "deviation", "runs", "either")))
+    return grouped.withColumn("ci95", ci95).drop("deviation", "either")
 
 
 def summarise(
@@ -166,13 +168,13 @@ def summarise(
     failed: list[tuple[str, str]] = []
     for row in dict.fromkeys(point.spec.row for point in points):
         alike = [point for point in points if point.spec.row is row]
-        outcomes = read_outcomes(spark, kept, alike, row).cache()
+        outcomes = read_outcomes(spark, kept, alike, row)
         for said in summarised(averaged_per_run(measures_of(outcomes, row))).collect():
             line = said.asDict()
             identity, _, climb = line.pop("id").partition(CLIMB)
             by_id.setdefault(identity, []).append((float(climb) if climb else None, line))
-        failed += [(said["error"], said["command"]) for said in failed_trials(outcomes).collect()]
-        outcomes.unpersist()
+        if any(record.failed for record in kept.records()):
+            failed += [(said["error"], said["command"]) for said in failed_trials(outcomes).collect()]
     for lines in by_id.values():
         lines.sort(key=lambda each: (each[0] or 0.0, each[1]["group"], each[1]["metric"]))
     told = [[_line(point, *each) for each in by_id.get(point_id(point), [])] for point in points]
