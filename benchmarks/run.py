@@ -10,7 +10,7 @@ import click
 import msgspec
 from rich.console import Console
 
-from benchmarks import epidemic, filters, giant, hierarchy, machines, overlay, spreads, subscribing, sweeps
+from benchmarks import audit, epidemic, filters, giant, hierarchy, machines, overlay, spreads, subscribing, sweeps
 from benchmarks.bench import Bench, Part, Scale, load, machine, told, verdicts
 from benchmarks.measure import Disagreement
 from benchmarks.tables import Table, shown
@@ -27,6 +27,7 @@ PARTS: Mapping[str, Part] = {
     "epidemic": epidemic,
     "overlay": overlay,
     "hierarchy": hierarchy,
+    "audit": audit,
 }
 CHECKED = ((1, 2, 3, 10, 100, 1_000, 5_000), (1, 2, 3))
 "Sizes and seeds at which the contenders are compared process by process."

@@ -152,6 +152,7 @@ def test_traces_of_which_none_can_be_read_are_named(spark: "SparkSession", tmp_p
     asked = gossamer("audit", tmp_path)
     assert asked.exit_code == 3
     assert "There is nothing to judge: none of the 1 files could be read" in re.sub(r"\s+", " ", asked.stdout)
+    assert "n-1-0.open: n-1-0.open is a trace segment without a head" in re.sub(r"\s+", " ", asked.stdout)
     assert "n-1-0.open" in (tmp_path / "audit" / "skipped.csv").read_text()
     assert "n-1-0.open" in (tmp_path / "audit" / "report.html").read_text()
 

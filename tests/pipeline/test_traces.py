@@ -13,6 +13,7 @@ from gossamer.core.errors import Misuse
 from gossamer.core.trace import Head, Row
 from gossamer.live.watching.scribe import at_once
 from gossamer.live.watching.traces import SegmentWriter
+from gossamer.pipeline import traces
 from gossamer.pipeline.traces import (
     SCHEMA,
     Converted,
@@ -101,9 +102,22 @@ def test_a_flipped_bit_costs_one_record(tmp_path: Path) -> None:
 
 
 def test_numbers_no_column_can_hold_cost_only_their_row(tmp_path: Path) -> None:
-    path = segment(tmp_path / "a-1-0.segment", ROW, Row(1, 6, "reject", sequence=2**64 - 1))
-    told = convert(source(path), tmp_path)
-    assert (told.rows, told.problem) == (1, "1 rows hold numbers that cannot be and are left out")
+    beyond = Row(1, 6, "reject", sequence=2**64 - 1)
+    for row in (beyond, Row(1, 2**60, "stop"), Row(1, 6, "receive", bytes=-(2**63)), Row(1, 6, "deliver", hops=2**62)):
+        told = convert(source(segment(tmp_path / "a-1-0.segment", ROW, row)), tmp_path)
+        assert (told.rows, told.problem) == (1, "1 rows hold numbers that cannot be and are left out")
+
+
+def test_the_numbers_of_a_segment_tell_whether_a_row_is_there_twice(tmp_path: Path) -> None:
+    def numbers(*given: int) -> Numbers:
+        rows = [Row(number, 5, "start" if number % 2 else "alive") for number in given]
+        return convert(source(segment(tmp_path / "a-1-0.segment", *rows)), tmp_path).numbers
+
+    assert numbers(3, 4, 7) == Numbers(3, 7, True, (3, 7))
+    assert numbers(4, 3) == Numbers(3, 4, False, (3,))
+    assert numbers(3, 3) == Numbers(3, 3, False, (3, 3))
+    assert numbers(-1, 0) == Numbers(-1, 0, False, (-1,))
+    assert numbers() == Numbers()
 
 
 def test_a_segment_without_rows_is_a_table_without_rows(tmp_path: Path) -> None:
@@ -168,16 +182,20 @@ def test_a_store_that_cannot_be_made_is_named(spark: "SparkSession", tmp_path: P
         convert_segments(spark, [], tmp_path / "file" / "rows")
 
 
-def test_each_segment_is_converted_once_and_one_that_grows_again(spark: "SparkSession", tmp_path: Path) -> None:
-    traces, store = tmp_path / "traces [all]", tmp_path / "store {1}"
-    writer = SegmentWriter(traces, HEAD, now_us=lambda: 0, sealer=None, do=at_once)
+@pytest.mark.parametrize("here_bytes", [0, traces.HERE_BYTES])
+def test_each_segment_is_converted_once_and_one_that_grows_again(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch, here_bytes: int
+) -> None:
+    monkeypatch.setattr("gossamer.pipeline.traces.HERE_BYTES", here_bytes)  # 0: by Spark's workers
+    folder, store = tmp_path / "traces [all]", tmp_path / "store {1}"
+    writer = SegmentWriter(folder, HEAD, now_us=lambda: 0, sealer=None, do=at_once)
     writer.row("start", 1)
     writer.tick()
-    segment(traces / "other" / "x-1-0.segment", ROW, head=Head("another run", 8, incarnation=2))
-    segment(traces / "torn-1-0.open", ROW, head=Head("net", 9), more=b"\x09\0\0\0\x01")
+    segment(folder / "other" / "x-1-0.segment", ROW, head=Head("another run", 8, incarnation=2))
+    segment(folder / "torn-1-0.open", ROW, head=Head("net", 9), more=b"\x09\0\0\0\x01")
 
     def go() -> tuple[list[Converted], list[str]]:
-        found, _ = find_segments(traces, store)
+        found, _ = find_segments(folder, store)
         told = convert_segments(spark, found, store)
         rows = read_rows(spark, found, store).select("run", "name", "life", "seq", "kind").collect()
         return told, sorted(" ".join(map(str, row)) for row in rows)
@@ -209,5 +227,5 @@ def test_each_segment_is_converted_once_and_one_that_grows_again(spark: "SparkSe
     assert len(still) == 3
     assert len(still.items() & kept.items()) == 2  # and the third took the place of a shorter one
 
-    (traces / "torn-1-0.open").unlink()
+    (folder / "torn-1-0.open").unlink()
     assert go()[1] == [row for row in rows if not row.startswith("net 9")]

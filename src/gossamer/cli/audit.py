@@ -70,7 +70,7 @@ def command(
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     unlock = Unlocking(keys, passphrase_file) if keys else None
-    with opened(traces, out) as case, starting_spark(console, Where(master)) as spark:
+    with opened(traces, out) as case, starting_spark(console, Where(master, brief=case.brief)) as spark:
         verdict = audit_with_progress(console, spark, case, unlock)
     if unlock is not None and unlock.unfit:
         console.print(unlock.unfit, style="yellow", highlight=False)
@@ -115,6 +115,8 @@ def audit_with_progress(console: Console, spark: Session, case: Case, unlock: Un
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:
     console.print(topic_table(console, out, verdict))
     console.print(f"[bold {COLOURS[verdict.result]}]{sentence(verdict)}[/]")
+    for row in read_table(out, "skipped", FIRST) if not verdict.nodes else ():
+        console.print(f"  {row['file']}: {row['why']}", markup=False, highlight=False)
     for row in read_table(out, "missing", FIRST):
         event = f"event {row['event'].rpartition('-')[2]} of {row['publisher']}"
         place = f"last {row['seen_how']}, at {row['seen_at']}"

@@ -22,7 +22,7 @@ from gossamer.cli.demo_plan import FULL, QUICK, Plan, draw_plan
 from gossamer.cli.demo_screen import Screen, show_verdict
 from gossamer.cli.demo_story import Happened, Story
 from gossamer.cli.numbers import Real
-from gossamer.cli.on_spark import starting_spark
+from gossamer.cli.on_spark import Where, starting_spark
 from gossamer.cli.terminal import say_json
 from gossamer.core.errors import Misuse
 from gossamer.pipeline.audit_case import opened
@@ -67,7 +67,7 @@ def command(out: Path, seed: int, events: int | None, loss: float, quick: bool, 
             logging.getLogger("asyncio").setLevel(logging.ERROR)
             happened = asyncio.run(Story(plan, DemoNetwork(folder, loss, seed), screen).perform())
         write_story(folder, plan, happened)
-        with opened(folder / "traces", out) as case, starting_spark(console) as spark:
+        with opened(folder / "traces", out) as case, starting_spark(console, Where(brief=case.brief)) as spark:
             verdict = audit_with_progress(console, spark, case)
     again = f"gossamer demo --seed {seed} --events {plan.events} --loss {loss:g}{' --quick' if quick else ''}"
     write_report(out, verdict, again, "Gossamer: demo", [story_section(plan, happened)])

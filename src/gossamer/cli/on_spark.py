@@ -65,8 +65,12 @@ def settings_of(conf: tuple[str, ...]) -> dict[str, str]:
 class Where:
     """Where Spark is to run."""
 
-    def __init__(self, master: str | None = None, conf: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, master: str | None = None, conf: Mapping[str, str] | None = None, *, brief: bool = False
+    ) -> None:
         self.master, self.conf = master, dict(conf or {})
+        self.brief = brief
+        "Whether it is needed for seconds only."
 
 
 @contextlib.contextmanager
@@ -87,7 +91,7 @@ def starting_spark(console: Console, where: Where | None = None) -> Iterator[Ses
         logging.getLogger().addHandler(logging.NullHandler())
     with contextlib.ExitStack() as ending:
         with console.status("starting Spark …"):
-            spark = entered_apart(ending, spark_session(where.master, conf=where.conf))
+            spark = entered_apart(ending, spark_session(where.master, conf=where.conf, brief=where.brief))
         yield spark
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from gossamer import __version__
 from gossamer.core.errors import Misuse
 from gossamer.pipeline.folders import make_folder
+from gossamer.pipeline.quick_start import BRIEF_BYTES
 from gossamer.pipeline.traces import Skipped, Source, find_segments
 from gossamer.wire.values import Opener
 
@@ -25,8 +26,9 @@ class Case(Struct, frozen=True):
     foreign: Sequence[Skipped]
 
     @property
-    def bytes(self) -> int:
-        return sum(source.size for source in self.found)
+    def brief(self) -> bool:
+        """Whether it will be over within seconds."""
+        return sum(source.size for source in self.found) <= BRIEF_BYTES
 
     def digest(self, opener: Opener | None) -> str:
         """Another one, if other segments are there, other attributes open, or this would not be calculated as it was:

@@ -5,14 +5,20 @@ that overlap are compared with each other: copies are rare, and to look for them
 that comes after.
 """
 
+import contextlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 
+from gossamer.core.errors import SpecError
 from gossamer.pipeline.desk import Desk
 from gossamer.pipeline.traces import Converted, Source, read_rows
 
@@ -30,6 +36,22 @@ def read_told(
         copies = read_rows(spark, [source for source in found if source.file in twice], store)
         told = told.union(desk.settle(each_once(copies), "copies"))
     return number_parts(told, converted)
+
+
+@contextlib.contextmanager
+def naming_damage(found: Iterable[Source], store: Path) -> Iterator[None]:
+    """Where Spark fails for a file of rows that cannot be read, the sentence says which it is, and not what Spark says
+    of it."""
+    try:
+        yield
+    except (PySparkException, Py4JError):
+        for source in found:
+            try:
+                pq.read_table(store / source.parquet())
+            except (OSError, pa.ArrowException):
+                named = f"{store / source.parquet()}, made from {source.file}"
+                raise SpecError(f"{named}, is damaged: delete it, and run the audit again") from None
+        raise
 
 
 def told_twice(converted: Iterable[Converted]) -> set[str]:

@@ -31,6 +31,7 @@ from pyspark.sql import SparkSession
 
 from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline.java import REAL, ensure_java
+from gossamer.pipeline.quick_start import brief_settings
 
 Session: TypeAlias = SparkSession
 "What rooms that do not know Spark call it."
@@ -42,12 +43,18 @@ TOUCHED += ["SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"]  # by Spark itself
 
 @contextlib.contextmanager
 def spark_session(
-    master: str | None = None, app: str = "gossamer", *, log: Path | None = None, conf: Mapping[str, str] | None = None
+    master: str | None = None,
+    app: str = "gossamer",
+    *,
+    log: Path | None = None,
+    conf: Mapping[str, str] | None = None,
+    brief: bool = False,
 ) -> Iterator[SparkSession]:
     """The caller's Spark session if there is one, else a new one on `master` (local[*]) that ends with the block.
 
     A cluster's workers need gossamer's dependencies in the Python named by PYSPARK_PYTHON; gossamer itself is sent.
     `log` takes what the JVM prints (default: a temporary file, kept if a block fails). `conf` wins over our settings.
+    `brief`: what it is for takes seconds.
     """
     if (session := running_session()) is not None:
         yield session
@@ -57,7 +64,7 @@ def spark_session(
     try:
         with restored():
             prepare_environment(master)
-            with started(settings(master, app, conf or {}), log) as session:
+            with started(settings(master, app, conf or {}, brief), log) as session:
                 if not is_local(master):
                     session.sparkContext.addPyFile(str(zip_package(PACKAGE, scratch_folder())))
                 yield session
@@ -99,12 +106,14 @@ def answers(address: str) -> bool:
     return False
 
 
-def settings(master: str, app: str, given: Mapping[str, str]) -> dict[str, str]:
+def settings(master: str, app: str, given: Mapping[str, str], brief: bool = False) -> dict[str, str]:
     """What we set where nobody has said otherwise: neither the caller nor the file of defaults of this Spark."""
     ours = {"spark.ui.showConsoleProgress": "false", "spark.sql.session.timeZone": "UTC"}
     if master.startswith("local"):
         ours["spark.ui.enabled"] = "false"  # gone with the command, before anybody has found its port
         ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)  # 200 are for many machines: each costs a task
+    if brief and is_local(master):
+        ours |= brief_settings()
     ours = {key: value for key, value in ours.items() if key not in settings_of_this_spark()}
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
 

@@ -8,11 +8,11 @@ import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from hashlib import blake2b
-from operator import lt
 from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec import Struct
 from msgspec.structs import astuple, replace
@@ -29,6 +29,8 @@ from gossamer.wire.values import kept
 
 TASK_BYTES = 8 * 2**20
 "Segments that go into one task: a second or so of work."
+HERE_BYTES = 16 * 2**20
+"Up to so much this process converts by itself: it is done before a worker would have started."
 NOTE = b"gossamer.segment.3"
 "The key under which a Parquet file keeps what is known of its segment; another number: of other columns, or told less."
 JOURNALS = (journal.OPEN, journal.SEALED)
@@ -37,6 +39,7 @@ CUT, MARK = 500, "…"
 """Older nodes wrote so many letters of a filter and no more: what may be the beginning of another is marked, so that
 nobody takes it for one."""
 INT64 = range(-(2**63), 2**63)
+MEASURES = ("at_us", "hops", "bytes")
 SANE = range(-(2**53), 2**53)
 "Times, hops and bytes: what is beyond was made up, and sums and differences of such would have no room in 64 bits."
 
@@ -144,7 +147,9 @@ def convert_segments(spark: SparkSession, found: Sequence[Source], store: Path) 
     make_folder(store)
     known = {source.file: told for source in found if (told := told_by(store / source.parquet()))}
     left = [source for source in found if source.file not in known]
-    if left:
+    if sum(source.size for source in left) <= HERE_BYTES:
+        known |= {source.file: convert(source, store) for source in left}
+    else:
         tasks = min(len(left), 1 + sum(source.size for source in left) // TASK_BYTES)
         work = spark.createDataFrame([(msgspec.json.encode(each).decode(),) for each in left], "source string")
         done = work.repartition(tasks).mapInArrow(task(str(store.absolute())), "told string").collect()
@@ -180,12 +185,14 @@ def convert(source: Source, store: Path) -> Converted:
         rows = [row for record in reader for row in record]
     except (GossamerError, OSError) as wrong:
         return Converted(source.file, problem=str(wrong))
-    fitting = [as_kept(reader.head, row) for row in rows if fits(row)]
-    problem = reader.problem
-    if len(fitting) < len(rows):
+    table, problem = table_of(reader.head, rows), reader.problem
+    if table is None:  # to ask every row takes longer than all else
+        fitting = [row for row in rows if fits(row)]
         problem = f"{len(rows) - len(fitting)} rows hold numbers that cannot be and are left out"
-    told = Converted(source.file, len(fitting), reader.head, problem, numbers_of(fitting))
-    write_parquet(store / source.parquet(), told, table_of(reader.head, fitting))
+        table = table_of(reader.head, fitting)
+        assert table is not None
+    told = Converted(source.file, table.num_rows, reader.head, problem, numbers_of(table))
+    write_parquet(store / source.parquet(), told, table)
     for older in store.glob(f"{source.key()}-*.parquet"):  # of the time when it was shorter
         if older.name != source.parquet():
             older.unlink(missing_ok=True)
@@ -194,16 +201,17 @@ def convert(source: Source, store: Path) -> Converted:
 
 def fits(row: Row) -> bool:
     numbers = (row.seq, row.peer, row.publisher, row.incarnation, row.sequence)
-    sane = (row.at_us, row.hops, row.bytes)
+    sane = (getattr(row, name) for name in MEASURES)
     return all(n is None or n in INT64 for n in numbers) and all(n is None or n in SANE for n in sane)
 
 
-def numbers_of(rows: Sequence[Row]) -> Numbers:
-    if not rows:
+def numbers_of(table: pa.Table) -> Numbers:
+    if not table.num_rows:
         return Numbers()
-    numbers = [row.seq for row in rows]
-    rising = all(map(lt, [-1, *numbers], numbers))
-    return Numbers(min(numbers), max(numbers), rising, tuple(row.seq for row in rows if row.kind == "start"))
+    numbers = table["seq"].to_numpy()
+    rising = bool(numbers[0] >= 0 and (numbers[1:] > numbers[:-1]).all())
+    starts = table.filter(pc.field("kind") == "start")["seq"].to_pylist()
+    return Numbers(int(numbers.min()), int(numbers.max()), rising, tuple(starts))
 
 
 def as_kept(head: Head, row: Row) -> Row:
@@ -215,13 +223,20 @@ def as_kept(head: Head, row: Row) -> Row:
     return row
 
 
-def table_of(head: Head, rows: Sequence[Row]) -> pa.Table:
+def table_of(head: Head, rows: Sequence[Row]) -> pa.Table | None:
+    """None: some of these numbers do not fit."""
     about = About(head.run, head.node, head.name or str(head.node), head.incarnation, head.level, head.host)
-    shared = [[value] * len(rows) for value in astuple(about)]
-    own = list(zip(*map(astuple, rows), strict=True)) if rows else [()] * len(Row.__struct_fields__)
-    return pa.Table.from_arrays(
-        [pa.array(values, field.type) for values, field in zip([*shared, *own], SCHEMA, strict=True)], schema=SCHEMA
+    shared = [pa.repeat(pa.scalar(value, field.type), len(rows)) for value, field in zip(astuple(about), SCHEMA)]
+    columns = (
+        zip(*(astuple(as_kept(head, row)) for row in rows), strict=True) if rows else [()] * len(Row.__struct_fields__)
     )
+    try:
+        own = [pa.array(values, field.type) for values, field in zip(columns, arrow_schema(Row), strict=True)]
+    except OverflowError:
+        return None
+    table = pa.Table.from_arrays([*shared, *own], schema=SCHEMA)
+    ends = (end for name in MEASURES for end in pc.min_max(table[name]).as_py().values())
+    return table if all(end is None or end in SANE for end in ends) else None
 
 
 def write_parquet(path: Path, told: Converted, table: pa.Table) -> None:
