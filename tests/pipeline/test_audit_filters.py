@@ -72,18 +72,20 @@ def test_attributes_are_known_or_it_is_said_why_not() -> None:
 
 def test_an_event_is_held_against_all_filters_of_its_topic_and_those_above() -> None:
     texts = [(".x", "k == 1"), (".", "k >= 1"), (".x.y", "k == 1"), (".x", "n != n"), (".x", "k == 2")]
+    texts += [(".x", '@topic == ".x" and @publisher == 3 and k == 1'), (".x", "@published > 1")]
     asked = [(number, topic, text) for number, (topic, text) in enumerate(texts) if not is_odd(text)]
     batch = pa.RecordBatch.from_pydict(
         {
             "publisher": [3, 3, 3],
             "incarnation": [7, 7, 7],
             "sequence": [1, 2, 3],
+            "topic": [".x", ".x", ".y"],
             "attributes": [kept({"k": 1}), kept({"k": float("nan")}), None],
             "above": [[".", ".x"], [".", ".x"], [".", ".y"]],
         }
     )
     found = matched(batch, indexes_of(b"a", asked), None)
-    assert found.column("matching").to_pylist() == [[1, 0], [], []]
+    assert found.column("matching").to_pylist() == [[1, 0, 5], [], []]
     assert found.column("values").to_pylist() == ["told", "told", "untold"]
 
 

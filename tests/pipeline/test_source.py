@@ -8,8 +8,10 @@ import pytest
 from pyspark.sql.types import StructType
 
 from gossamer.core.errors import Misuse
+from gossamer.live.config.tables import TraceConfig
 from gossamer.pipeline.sink import sink
 from gossamer.pipeline.source_options import reading, writing
+from gossamer.pipeline.source_traces import TRACE_COLUMNS
 from pipeline.live_nodes import Nodes, nodes, publication
 
 if TYPE_CHECKING:
@@ -140,15 +142,13 @@ def test_a_stream_of_rows_is_published_once_although_its_batches_come_again(
 
 
 def test_traces_are_a_table_too(table: "SparkSession", tmp_path: Path) -> None:
-    import gossamer.pipeline.traces
-
     with nodes(tmp_path) as apart:
-        traced = TraceConfig(folder=tmp_path / "traces", values=True)
+        traced = TraceConfig(folder=tmp_path / "traces")
         apart.start("carl", subscribe=[".stocks"], trace=traced)
         apart.publish("carl", [publication(number, symbol="IBM") for number in range(5)])
         apart.wait(lambda: apart.places("carl") == 5)
     rows = table.read.format("gossamer").option("traces", str(tmp_path / "traces")).load()
-    assert rows.schema == gossamer.pipeline.source_traces.TRACE_COLUMNS
+    assert rows.schema == TRACE_COLUMNS
     counts = {row.kind: row["count"] for row in rows.groupBy("kind").count().collect()}
     assert counts["publish"] == counts["deliver"] == 5
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import ArrayType, IntegerType, StringType, StructField, StructType
 
 from gossamer.core.errors import Misuse
-from gossamer.core.events import Attribute
+from gossamer.core.events import ABOUT_PUBLISHED, Attribute, asked_of
 from gossamer.core.filters import Index, parse
 from gossamer.core.ids import EventId
 from gossamer.pipeline.audit_lives import EVENT, is_kind, names_that_include
@@ -44,7 +44,7 @@ class Asked(Struct, frozen=True, array_like=True):
     topic: str
     text: str
     odd: bool
-    "Whether it is no filter here: written by another version, or damaged."
+    "Whether it cannot be asked here: written by another version, damaged, or about what traces do not tell."
 
 
 def list_filters(told: DataFrame) -> list[Asked]:
@@ -56,10 +56,9 @@ def list_filters(told: DataFrame) -> list[Asked]:
 
 def is_odd(text: str) -> bool:
     try:
-        parse(text)
+        return ABOUT_PUBLISHED in parse(text).names  # by the publisher's clock: no trace tells what that said
     except Misuse:
         return True
-    return False
 
 
 def number_filters(interests: DataFrame, filters: Sequence[Asked]) -> DataFrame:
@@ -119,12 +118,12 @@ def matched(batch: pa.RecordBatch, indexes: Indexes, opener: Opener | None) -> p
     names = [name for name in batch.schema.names if name not in ("above", "attributes")]
     numbers = zip(*(batch.column(name).to_pylist() for name in EVENT), strict=True)
     found, states = list[list[int]](), list[State | None]()
-    for above, data, event in zip(
-        batch.column("above").to_pylist(), batch.column("attributes").to_pylist(), numbers, strict=True
-    ):
+    told = (batch.column(name).to_pylist() for name in ("above", "attributes", "topic"))
+    for above, data, topic, event in zip(*told, numbers, strict=True):
         asked = [indexes[topic] for topic in above if topic in indexes]
         state, attributes = opened(data, EventId(*event), opener) if asked else (None, None)
-        found.append([] if attributes is None else [each for index in asked for each in index.matches(attributes)])
+        about = None if attributes is None else asked_of(attributes, topic, event[0], 0)
+        found.append([] if about is None else [each for index in asked for each in index.matches(about)])
         states.append(state)
     columns = [batch.column(name) for name in names]
     return pa.RecordBatch.from_arrays(
