@@ -7,7 +7,7 @@ from gossamer.live.clients import identities
 from gossamer.live.clients.costs import cost_of
 from gossamer.live.clients.identities import Identities, Identity
 from gossamer.live.config.tables import Limits
-from gossamer.live.links.control import Await, Handled, Offer, Read
+from gossamer.live.links.control import Await, Handled, Look, Offer, Read, Through
 from gossamer.parts.bucket import Bucket
 
 LIMITS = Limits(client_requests_per_s=10.0)
@@ -67,4 +67,6 @@ def test_what_is_longer_costs_more() -> None:
     assert cost_of(Read(1, ".a", parents=told)) > cost_of(Read(1, ".a"))
     assert cost_of(Offer(1, ".a", b"", parents=told)) > 1
     assert cost_of(Handled(1, 1, (1,) * 1000)) > cost_of(Handled(1, 1, (1,))) > 1
+    assert cost_of(Look(1, ".a", "p > 1")) > cost_of(Look(1, ".a", items=1)) > 1
+    assert cost_of(Through(1, "n", 1)) > 1
     assert cost_of(Await(1, (), 0.0)) > 1

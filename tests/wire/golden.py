@@ -19,6 +19,8 @@ from gossamer.live.links.control import (
     Item,
     Items,
     ListThem,
+    Look,
+    Looked,
     Mark,
     Offer,
     Ping,
@@ -27,6 +29,7 @@ from gossamer.live.links.control import (
     Reply,
     Revoked,
     Taken,
+    Through,
 )
 from gossamer.live.reading.bookmarks import Bookmark, StreamRead
 from gossamer.live.reading.listing import SubscriptionInfo
@@ -213,6 +216,17 @@ MESSAGES: tuple[tuple[Struct, bytes], ...] = (
     (Enough(1), b"\x82\xa4type\xadclient.enough\xa6number\x01"),
     (Handled(1, 2, (3,)), b"\x84\xa4type\xaeclient.handled\xa6number\x01\xa6reader\x02\xa6places\x91\x03"),
     (Mark(1, 2), b"\x83\xa4type\xabclient.mark\xa6number\x01\xa6reader\x02"),
+    (
+        Look(1, ".a", "p > 1", 2, 3, 4, True),
+        b"\x88\xa4type\xabclient.look\xa6number\x01\xa5topic\xa2.a\xa5where\xa5p > 1\xa5after\x02\xa5until\x03"
+        b"\xa5items\x04\xa7counted\xc3",
+    ),
+    (
+        Looked(1, (Item(1, b"s"),), 2, 3, 4, 5, "no", "down"),
+        b"\x89\xa4type\xadclient.looked\xa6number\x01\xa5items\x91\x97\x01\xc4\x01s\x00\xc2\x00\xa0\x00\xa5found\x02"
+        b"\xa8examined\x03\xa4lost\x04\xa7settled\x05\xa7problem\xa2no\xa4kind\xa4down",
+    ),
+    (Through(1, "n", 2), b"\x84\xa4type\xaeclient.through\xa6number\x01\xa4name\xa1n\xa5place\x02"),
     (ListThem(1), b"\x82\xa4type\xabclient.list\xa6number\x01"),
     (Delete(1, "n", "o"), b"\x84\xa4type\xadclient.delete\xa6number\x01\xa4name\xa1n\xa5owner\xa1o"),
     (

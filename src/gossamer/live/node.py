@@ -31,10 +31,12 @@ from gossamer.live.links.transports import Transport
 from gossamer.live.links.transports.tcp import Tcp
 from gossamer.live.publishing.parcel import HandedOver
 from gossamer.live.pubsub import PubSub
+from gossamer.live.reading.deliveries import LogPage
 from gossamer.live.reading.durable_inbox import DurableInbox
 from gossamer.live.reading.durables import Durables, Opening, no_subscription
 from gossamer.live.reading.inbox import Inbox
 from gossamer.live.reading.listing import SubscriptionInfo
+from gossamer.live.reading.log_pages import Asked, acknowledge_through, log_page
 from gossamer.live.running.clock import Clock
 from gossamer.live.running.opening import load_trust, open_spool
 from gossamer.live.running.station import Station
@@ -206,6 +208,17 @@ class Node(PubSub[Inbox | DurableInbox]):
         self._check_up("delete subscriptions")
         if not await self._durables().delete(self.trust.name if owner is None else owner, name):
             raise no_subscription(name, owner or self.trust.name)
+
+    async def log_page(self, asked: Asked) -> LogPage:
+        """A page of the log, for those who keep their place themselves."""
+        self._check_up("read")
+        self.check_granted("subscribe", asked.topic)
+        return await log_page(self._durables(), asked)
+
+    async def acknowledge_through(self, owner: str, name: str, place: int) -> None:
+        """Everything of a durable subscription up to a place of the log is handled."""
+        self._check_up("acknowledge")
+        await acknowledge_through(self._durables(), owner, name, place)
 
     def _recovers(self, topic: topics.Topic) -> bool:
         return self.config.recovery_of(topic).method != "none"

@@ -49,12 +49,12 @@ class Table(NamedTuple):
             told = StructType([StructField(name, types[kind]()) for name, kind in self.kinds.items()])
         return StructType(
             [
-                StructField("topic", StringType(), False),
-                StructField("publisher", LongType(), False),
-                StructField("id", StringType(), False),
-                StructField("published", TimestampType(), False),
-                StructField("payload", BinaryType(), False),
-                StructField(ATTRIBUTES, told, False),
+                StructField("topic", StringType()),
+                StructField("publisher", LongType()),
+                StructField("id", StringType()),
+                StructField("published", TimestampType()),
+                StructField("payload", BinaryType()),
+                StructField(ATTRIBUTES, told),
             ]
         )
 

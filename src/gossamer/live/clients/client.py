@@ -13,14 +13,20 @@ from collections.abc import Awaitable, Sequence
 from itertools import count
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, overload
 
 from gossamer.core.errors import GossamerError, Misuse, PeerFault, TransportDown
 from gossamer.core.events import Event
 from gossamer.core.ids import EventId, Peer, peer_of
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.arguments import Publication, Subscription, patience_of, subscription_name, too_large
+from gossamer.live.clients.arguments import (
+    Publication,
+    Subscription,
+    patience_of,
+    subscription_name,
+    too_large,
+)
 from gossamer.live.clients.reader import Reader
 from gossamer.live.config.tables import EVENT_BYTES_MAX
 from gossamer.live.keys.trust import Act, OpenTrust, Record, Trust
@@ -38,12 +44,15 @@ from gossamer.live.links.control import (
     Handled,
     Items,
     ListThem,
+    Look,
+    Looked,
     Mark,
     Offer,
     Ping,
     Pong,
     Read,
     Reply,
+    Through,
     heard,
 )
 from gossamer.live.links.link import Link
@@ -88,7 +97,7 @@ class Client(PubSub[Reader]):
         self.readers: dict[int, Reader] = {}
         self.offers: dict[int, Accepted] = {}
         self.awaits: dict[int, asyncio.Future[Copies]] = {}
-        self.replies: dict[int, asyncio.Future[Reply]] = {}
+        self.replies: dict[int, asyncio.Future[Any]] = {}
         self.problem = ""
         self.answered = False
         "Whether anybody is at that address, be it no node or one that does not take us."
@@ -164,7 +173,7 @@ class Client(PubSub[Reader]):
         head = head_of(Event(EventId(self.me, 0, 0), wish.topic, attributes=wish.attributes))
         if (wrong := too_large(head, wish.payload, EVENT_BYTES_MAX)) is not None:
             raise wrong
-        self._check_node("publish", wish.topic)
+        self.check_node("publish", wish.topic)
         number = self.number()
         self.say(Offer(number, wish.topic, wish.payload, wish.attributes, wish.key, wish.climb, {**wish.parents}))
         accepted = self.offers[number] = Accepted(loop=asyncio.get_running_loop())
@@ -184,13 +193,13 @@ class Client(PubSub[Reader]):
 
     def open(self, wish: Subscription) -> Reader:
         """The node asks the filter: what does not match is not even sent here. It keeps what is durable."""
-        self._check_node("subscribe", wish.topic)
+        self.check_node("subscribe", wish.topic)
         topic, _, name, from_start, ordered, recover, mark, parents = wish
         return Reader(
             self, Read(self.number(), topic, name, from_start, ordered, wish.where, recover, mark, {**parents})
         )
 
-    def _check_node(self, act: Act, topic: Topic) -> None:
+    def check_node(self, act: Act, topic: Topic) -> None:
         """Nothing is handed to a node that its own grant would not let do this."""
         link = self._link
         if link is not None and link.peer is not None and not self.trust.may(link.peer, act, topic, time.time()):
@@ -207,12 +216,17 @@ class Client(PubSub[Reader]):
         """Forgets a durable subscription."""
         await self.request(Delete(self.number(), subscription_name(name, least=1), owner))
 
-    async def request(self, message: Handled | Mark | ListThem | Delete) -> Reply:
+    @overload
+    async def request(self, message: Look) -> Looked: ...
+    @overload
+    async def request(self, message: Handled | Mark | ListThem | Delete | Through) -> Reply: ...
+    async def request(self, message: Handled | Mark | ListThem | Delete | Through | Look) -> Reply | Looked:
         """Says this, and waits for the answer."""
         self.say(message)
-        return await self.reply_to(message.number)
+        reply: Reply | Looked = await self.reply_to(message.number)
+        return reply
 
-    def reply_to(self, number: int) -> "asyncio.Future[Reply]":
+    def reply_to(self, number: int) -> "asyncio.Future[Any]":
         future = self.replies[number] = asyncio.get_running_loop().create_future()
         return future
 
@@ -281,7 +295,7 @@ class Client(PubSub[Reader]):
                         future.set_exception(heard(problem or "the node refused the event", kind))
                     else:
                         future.set_result(event_id)
-            case Reply(number, problem, kind):
+            case Reply(_, problem, kind) | Looked(problem=problem, kind=kind):
                 self._replied(message, heard(problem, kind) if problem else None)
             case Copies(number):
                 waiting = self.awaits.pop(number, None)
@@ -300,7 +314,7 @@ class Client(PubSub[Reader]):
             case Bye(why):
                 self.problem = why or "the node is closing"
 
-    def _replied(self, reply: Reply, problem: GossamerError | None) -> None:
+    def _replied(self, reply: Reply | Looked, problem: GossamerError | None) -> None:
         future = self.replies.pop(reply.number, None)
         if future is not None and not future.done():
             if problem is None:

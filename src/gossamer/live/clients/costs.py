@@ -1,7 +1,7 @@
 """What a client's request costs its node, in units of the cheapest: a short publication."""
 
 from gossamer.core.machine import Message
-from gossamer.live.links.control import Await, Delete, Handled, ListThem, Mark, Offer, Read
+from gossamer.live.links.control import Await, Delete, Handled, ListThem, Look, Mark, Offer, Read, Through
 
 LISTED = 1 / 32
 "Each of many things that are named."
@@ -21,6 +21,8 @@ def cost_of(message: Message) -> float:
             return 4 + len(events) * LISTED
         case Read(where=where, parents=parents):
             return 32 + len(where) * LETTER + len(parents) * LISTED
-        case ListThem() | Delete() | Mark():
+        case Look(where=where, items=items):
+            return 8 + len(where) * LETTER + items * LISTED
+        case ListThem() | Delete() | Mark() | Through():
             return 16
     return 1

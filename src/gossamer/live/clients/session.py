@@ -13,10 +13,10 @@ from gossamer.core.errors import Full, GossamerError, Misuse
 from gossamer.core.ids import EventId
 from gossamer.core.machine import Message
 from gossamer.core.topics import Topic
-from gossamer.live.clients.arguments import not_granted, publication
+from gossamer.live.clients.arguments import filter_of, not_granted, publication
 from gossamer.live.clients.costs import REFUSED, cost_of
 from gossamer.live.clients.identities import AWAITED_MAX, AWAITS_MAX, Identity
-from gossamer.live.clients.served_readers import ServedReaders
+from gossamer.live.clients.served_readers import ServedReaders, as_item
 from gossamer.live.clients.subscription_requests import LOCAL, SubscriptionRequest, answered
 from gossamer.live.clients.turns import Turns
 from gossamer.live.keys.trust import Act
@@ -28,6 +28,8 @@ from gossamer.live.links.control import (
     Enough,
     Handled,
     ListThem,
+    Look,
+    Looked,
     Mark,
     Offer,
     Ping,
@@ -35,6 +37,7 @@ from gossamer.live.links.control import (
     Read,
     Reply,
     Taken,
+    Through,
     told,
 )
 from gossamer.live.links.link import Link
@@ -42,6 +45,7 @@ from gossamer.live.links.transports import HIGH_WATER
 from gossamer.live.publishing.publishing import FULL_LOOK_S
 from gossamer.live.reading.durable_inbox import DurableInbox
 from gossamer.live.reading.inbox import Inbox
+from gossamer.live.reading.log_pages import Asked
 from gossamer.live.running.clock import monotonic_us
 from gossamer.wire.frame import PART_BYTES, batch_frame, part_frames
 
@@ -126,7 +130,9 @@ class ClientSession:
                 self.readers.open(message)
             case Taken(number, items):
                 self.readers.taken(number, items)
-            case Handled() | Mark() | ListThem() | Delete():
+            case Look():
+                self._start(self._look(message))
+            case Handled() | Mark() | ListThem() | Delete() | Through():
                 inbox = self.readers.inboxes.get(message.reader) if isinstance(message, Handled | Mark) else None
                 self._start(self._reply(message, inbox))
             case Enough(number):
@@ -270,6 +276,20 @@ class ClientSession:
         except GossamerError as wrong:
             reply = Reply(request.number, *self.refused(wrong))
         self.say(reply)
+
+    async def _look(self, look: Look) -> None:
+        try:
+            self.check_granted("subscribe", look.topic)
+            if look.where and not self.identity.filters.take(monotonic_us(), len(look.where)):
+                raise Misuse("filters come faster than they can be read: wait a moment, or say less")
+            asked = Asked(look.topic, filter_of(look.where), look.after, look.until, look.items)
+            page = await self.node.log_page(asked)
+        except GossamerError as wrong:
+            problem, kind = self.refused(wrong)
+            self.say(Looked(look.number, problem=problem, kind=kind))
+            return
+        items = () if look.counted else tuple(map(as_item, page.items))
+        self.say(Looked(look.number, items, len(page.items), page.examined, page.lost, page.settled))
 
     def close(self) -> None:
         self.backlog.clear()

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, TypeAlias
 
 from gossamer.core.errors import Misuse
-from gossamer.live.links.control import Delete, Handled, ListThem, Mark, Reply
+from gossamer.live.links.control import Delete, Handled, ListThem, Mark, Reply, Through
 from gossamer.live.reading.durable_inbox import DurableInbox
 from gossamer.live.reading.durables import no_subscription
 from gossamer.live.reading.inbox import Inbox
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 LOCAL = "local"
 "Whose the subscriptions of all clients are that come without keys, from the same machine."
 
-SubscriptionRequest: TypeAlias = Handled | Mark | ListThem | Delete
+SubscriptionRequest: TypeAlias = Handled | Mark | ListThem | Delete | Through
 
 
 async def answered(node: "Node", owner: str, request: SubscriptionRequest, inbox: Inbox | DurableInbox | None) -> Reply:
@@ -24,6 +24,9 @@ async def answered(node: "Node", owner: str, request: SubscriptionRequest, inbox
             return Reply(number)
         case Mark(number):
             return Reply(number, bookmark=await reader(inbox).bookmark())
+        case Through(number, name, place):
+            await node.acknowledge_through(owner, name, place)
+            return Reply(number)
         case ListThem(number):
             found = [each for each in await node.subscriptions() if each.owner == owner or runs(node, owner)]
             return Reply(number, subscriptions=tuple(found))

@@ -195,6 +195,47 @@ class Mark(Struct, frozen=True, tag="client.mark"):
     reader: Number
 
 
+class Look(Struct, frozen=True, tag="client.look"):
+    """A page of your log, please: events of this topic after one place and up to another. Nothing is handed out: asked
+    again, it is the same page."""
+
+    number: Number
+    topic: Topic
+    where: Where = ""
+    after: Count = 0
+    until: Count = 0
+    "The last place of interest; 0: as far as the log is committed."
+    items: Annotated[int, Meta(ge=0, le=1_000)] = 1_000
+    "Events to look through at most; 0: only how far the log is committed."
+    counted: bool = False
+    "How many there are is enough."
+
+
+class Looked(Struct, frozen=True, tag="client.looked"):
+    """Here it is; or it is not, and why."""
+
+    number: Number
+    items: Annotated[tuple[Item, ...], Meta(max_length=1_000)] = ()
+    found: Count = 0
+    "How many events."
+    examined: Count = 0
+    "Read on after this place."
+    lost: Count = 0
+    "Events that had places here and are gone; at least so many."
+    settled: Count = 0
+    "How far the log is committed."
+    problem: Text = ""
+    kind: Kind = "misuse"
+
+
+class Through(Struct, frozen=True, tag="client.through"):
+    """Everything of this durable subscription of mine up to a place is handled; answered once that is on disk."""
+
+    number: Number
+    name: Name
+    place: Count
+
+
 class ListThem(Struct, frozen=True, tag="client.list"):
     """Which durable subscriptions are there, of mine?"""
 
@@ -229,6 +270,7 @@ class Enough(Struct, frozen=True, tag="client.enough"):
 NODE_CONTROL: tuple[type[Struct], ...] = (Acked, Revoked, Bye)
 CLIENT_CONTROL: tuple[type[Struct], ...] = (
     *(Offer, Answer, Await, Copies, Read, Items, Taken, Enough, Handled, Mark, ListThem, Delete, Reply),
+    *(Look, Looked, Through),
     *(Ping, Pong, Revoked, Bye),
 )
 
@@ -257,7 +299,7 @@ class Request(Struct):
 _requests = msgspec.msgpack.Decoder(Request)
 
 
-def refusal_of(data: bytes, why: str) -> Answer | Copies | Items | Reply | None:
+def refusal_of(data: bytes, why: str) -> Answer | Copies | Items | Looked | Reply | None:
     """What to tell a client that sent this and may be waiting; None: it does not say what for."""
     try:
         request = _requests.decode(data)
@@ -266,8 +308,10 @@ def refusal_of(data: bytes, why: str) -> Answer | Copies | Items | Reply | None:
     problem = f"the node cannot read this: {why}"[:TEXT_MAX]
     if request.type == Offer.__struct_config__.tag:
         return Answer(request.number, None, problem)
-    if request.type in (each.__struct_config__.tag for each in (Handled, Mark, ListThem, Delete)):
+    if request.type in (each.__struct_config__.tag for each in (Handled, Mark, ListThem, Delete, Through)):
         return Reply(request.number, problem)
+    if request.type == Look.__struct_config__.tag:
+        return Looked(request.number, problem=problem)
     if request.type == Await.__struct_config__.tag:
         return Copies(request.number, problem=problem)
     return Items(request.number, (), problem) if request.type == Read.__struct_config__.tag else None

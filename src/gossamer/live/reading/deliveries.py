@@ -1,11 +1,19 @@
 """What a reader gets: events, and word of events that are lost to it."""
 
+from typing import NamedTuple
+
 from msgspec import Struct
 
 from gossamer.core.events import Event
 from gossamer.core.ids import Peer
 from gossamer.core.topics import Topic
 from gossamer.wire.sealed import unseal
+
+WHY_GONE = (
+    "they waited for too long, and the spool had no room for more: give spool.durable_bytes, or read faster; "
+    "or they were published while the node was away, and no member has them any more"
+)
+"Of a gap: what a durable subscription has lost for good."
 
 
 class Delivery(Event, frozen=True, kw_only=True, gc=False):
@@ -29,6 +37,18 @@ class Gap(Struct, frozen=True):
     "Where events are missing that may still be found: they come later, as any other. Empty: lost for good."
     publisher: Peer = 0
     "Whose."
+
+
+class LogPage(NamedTuple):
+    """A piece of the log, of one topic and filter."""
+
+    items: list[Delivery]
+    examined: int
+    "Read on after this place."
+    lost: int
+    "Events that had places here and are gone; at least so many."
+    settled: int
+    "How far the log is committed: every place up to here has its event, or will never have one."
 
 
 def delivery(event: Event, place: int, hops: int, redelivered: bool = False) -> Delivery:

@@ -17,11 +17,11 @@ from msgspec.structs import replace
 
 from gossamer.core.errors import Misuse
 from gossamer.live.reading.bookmarks import Coverage, stream_of
-from gossamer.live.reading.deliveries import Delivery, Gap
+from gossamer.live.reading.deliveries import WHY_GONE, Delivery, Gap
 from gossamer.live.reading.handed import Given, HandedOut, Hands
 from gossamer.live.reading.ordering import Order
 from gossamer.live.reading.position import Position
-from gossamer.live.reading.turns import AnyOrder, ReaderId, StreamOrder, Turn, Turns
+from gossamer.live.reading.turns import ReaderId, Turn, Turns, turns_for
 from gossamer.live.spool.progress import Progress, Save
 
 PAGE = 256
@@ -34,12 +34,6 @@ MOVED = 1000
 READ_BYTES = 4 << 20
 GAPS_MAX = 100
 "Gaps that wait to be told; further ones of events that may yet come are left out."
-
-
-WHY_GONE = (
-    "they waited for too long, and the spool had no room for more: give spool.durable_bytes, or read faster; "
-    "or they were published while the node was away, and no member has them any more"
-)
 
 
 class Read(NamedTuple):
@@ -249,6 +243,16 @@ class DurableSubscription:
                 self._acked_in = self._next_save
         return self._acked_in if self._acked_in > self.written else 0
 
+    def handle(self, items: Iterable[Delivery], until: int) -> int:
+        """While nobody reads: everything up to a place is acknowledged, these events among it. The number of the save
+        in which that is written."""
+        for item in items:
+            self.coverage.add(item)
+        self.position.examined = max(self.position.examined, until)
+        self._given = {place for place in self._given if place > until}
+        self._acked_in = self._next_save
+        return self._acked_in
+
     def _was_done(self, place: int) -> bool:
         position = self.position
         return place not in position.open and (place <= position.examined or place in position.done)
@@ -343,7 +347,3 @@ class DurableSubscription:
         number, self._saving = self._saving.number, None
         self._acked_in = self._next_save
         return number
-
-
-def turns_for(order: Order | None) -> Turns:
-    return AnyOrder() if order is None else StreamOrder()

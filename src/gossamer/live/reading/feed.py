@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import TYPE_CHECKING
 
-from gossamer.core.errors import GossamerError, TransportDown
+from gossamer.core.errors import GossamerError, Misuse, TransportDown
 from gossamer.core.patterns import Pattern
 from gossamer.live.reading.bookmarks import Bookmark, Coverage
 from gossamer.live.reading.deliveries import Delivery, Gap, read_delivery
@@ -200,6 +200,24 @@ class DurableFeed:
             done: Future[None] = self._loop.create_future()
             self._acks.append((number, done))
             await done
+
+    def check_unread(self) -> None:
+        if self.problem is not None:
+            raise self.problem
+        if self.sub.readers:
+            raise Misuse(f"somebody reads {self.row.name!r}: what is out with readers they acknowledge themselves")
+
+    async def handle(self, items: Sequence[Delivery], after: int, until: int) -> None:
+        """These, all of its topic in places after one and up to another, were handled by one who reads by pages."""
+        self.check_unread()
+        if self.sub.position.examined != after or until <= after:
+            return  # another has acknowledged it meanwhile
+        number = self.sub.handle(items, until)
+        self.unread = max(0, self.unread - len(items))
+        done: Future[None] = self._loop.create_future()
+        self._acks.append((number, done))
+        self._work_soon()
+        await done
 
     def wake(self) -> None:
         """Whoever waits looks again."""

@@ -9,6 +9,7 @@ from typing import Protocol, TypeAlias
 
 from gossamer.live.reading.bookmarks import Stream, stream_of
 from gossamer.live.reading.deliveries import Delivery
+from gossamer.live.reading.ordering import Order
 
 Turn: TypeAlias = int
 ReaderId: TypeAlias = int
@@ -136,3 +137,7 @@ def drop_removed(heap: list[tuple[Turn, Delivery]], removed: set[Turn]) -> None:
     """Takes away what was removed, as far as it comes first."""
     while heap and heap[0][0] in removed:
         removed.discard(heappop(heap)[0])
+
+
+def turns_for(order: Order | None) -> Turns:
+    return AnyOrder() if order is None else StreamOrder()
