@@ -10,8 +10,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from gossamer.core.errors import GossamerError, Misuse
-from gossamer.pipeline.traces import SCHEMA, Source, find_segments, fits, table_of
-from gossamer.wire.segment import SegmentReader
+from gossamer.pipeline.traces import SCHEMA, Source, find_segments, read_segment
 
 ROWS = 10_000
 "In one batch of Arrow's."
@@ -42,12 +41,10 @@ class TraceRead(DataSourceReader):
         return [Segment(each) for each in found]
 
     def read(self, partition: Segment) -> Iterator[pa.RecordBatch]:  # type: ignore[override]
-        reader = SegmentReader(Path(partition.source.path))
         try:
-            rows = [row for record in reader for row in record if fits(row)]
+            _, table, _ = read_segment(partition.source)
         except (GossamerError, OSError) as wrong:
             raise Misuse(f"{partition.source.file} cannot be read: {wrong}; move it away to read the others") from None
-        told = table_of(reader.head, rows).to_batches(ROWS)
         schema = to_arrow_schema(self.schema, timezone="UTC")
-        for batch in told:
+        for batch in table.to_batches(ROWS):
             yield pa.RecordBatch.from_arrays(batch.columns, schema=schema)

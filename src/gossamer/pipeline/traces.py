@@ -180,23 +180,29 @@ def task(store: str) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordB
 
 def convert(source: Source, store: Path) -> Converted:
     """One segment, as far as it can be read."""
-    reader = SegmentReader(Path(source.path))
     try:
-        rows = [row for record in reader for row in record]
+        head, table, problem = read_segment(source)
     except (GossamerError, OSError) as wrong:
         return Converted(source.file, problem=str(wrong))
+    told = Converted(source.file, table.num_rows, head, problem, numbers_of(table))
+    write_parquet(store / source.parquet(), told, table)
+    for older in store.glob(f"{source.key()}-*.parquet"):  # of the time when it was shorter
+        if older.name != source.parquet():
+            older.unlink(missing_ok=True)
+    return told
+
+
+def read_segment(source: Source) -> tuple[Head, pa.Table, str | None]:
+    """Its rows as far as they are whole, and what was left out and why."""
+    reader = SegmentReader(Path(source.path))
+    rows = [row for record in reader for row in record]
     table, problem = table_of(reader.head, rows), reader.problem
     if table is None:  # to ask every row takes longer than all else
         fitting = [row for row in rows if fits(row)]
         problem = f"{len(rows) - len(fitting)} rows hold numbers that cannot be and are left out"
         table = table_of(reader.head, fitting)
         assert table is not None
-    told = Converted(source.file, table.num_rows, reader.head, problem, numbers_of(table))
-    write_parquet(store / source.parquet(), told, table)
-    for older in store.glob(f"{source.key()}-*.parquet"):  # of the time when it was shorter
-        if older.name != source.parquet():
-            older.unlink(missing_ok=True)
-    return told
+    return reader.head, table, problem
 
 
 def fits(row: Row) -> bool:
