@@ -1,5 +1,6 @@
 """The key that audits: it opens what nodes seal in their traces, and nothing else does."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,17 @@ def test_each_file_is_sealed_by_a_pair_of_its_own(tmp_path: Path) -> None:
     for head, rows in files:
         for row in rows:
             assert opened(head, row, key) == {"symbol": "IBM"}
+
+
+def test_keys_are_shown_nowhere(tmp_path: Path) -> None:
+    key = AuditKey.new()
+    ((head, _),) = written(tmp_path, key)
+    keys = keys_of_files([key], [head])
+    (secret,) = keys.keys.values()
+    shown = f"{keys!r} {keys} {key!r} {vars(key)}"
+    assert repr(secret)[2:12] not in shown
+    assert secret.hex() not in shown
+    assert pickle.loads(pickle.dumps(keys)) == keys
 
 
 def test_a_row_that_was_changed_or_moved_does_not_open(tmp_path: Path) -> None:

@@ -117,6 +117,9 @@ class FileKeys(Struct, frozen=True):
     opens: frozenset[bytes]
     "What the keys that audit are known by."
 
+    def __repr__(self) -> str:
+        return f"the keys of {len(self.keys)} files"  # and not they themselves, wherever that is written
+
     def fits(self, kept: KeptValues) -> bool:
         return kept.sealed_to in self.opens
 
