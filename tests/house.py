@@ -31,7 +31,11 @@ ROOMS: dict[str, tuple[str, ...]] = {
     "web": (*RUN, "lab", "pipeline", "live"),
     "cli": (*RUN, "lab", "pipeline", "live", "web"),
 }
-FURTHER = {"__main__.py": ("cli",)}  # files that may import more than their room
+FURTHER: dict[str, tuple[str, ...]] = {"__main__.py": ("cli",)}  # files that may import more than their room
+FURTHER |= {  # what makes a running network a table is its client
+    f"pipeline/{file}.py": ("live",)
+    for file in ("sink", "source_batch", "source_lines", "source_options", "source_pages", "source_stream")
+}
 SEVERAL_PROTOCOLS = ("protocols/__init__.py", "protocols/assemble.py")  # others know their own
 
 # Of the standard library THINK uses what neither acts nor waits nor differs from run to run.

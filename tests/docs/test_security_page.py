@@ -37,6 +37,7 @@ BOUNDS = re.compile(r".*(_MAX|_PER_S|_BURST)")
 NO_LIMITS = {
     "live.running.station.BEAT_S": "how often a node looks at its clock",
     "live.running.former_life.CONTACTS_MAX": "peers of a former life to begin with",
+    "live.clients.log_reader.ITEMS": "how many events a client asks for in a page",
     "live.clients.reader.TAKEN_EVERY": "how often a client says how far it has read",
     "live.reading.durable.FEW": "when the next page is asked for",
     "live.reading.durable.MOVED": "how far a position moves before the disk is told",

@@ -51,7 +51,7 @@ def test_a_batch_has_each_event_once_from_one_node_or_several(table: "SparkSessi
     network.wait(lambda: all(network.places(name) == start + 60 for name, start in before.items()))
     anna, bert = (network.nodes[name].address for name in ("anna", "bert"))
     declared = "symbol string, price double"
-    one = read(table, anna, attributes=declared, partitions=2)
+    one = read(table, anna, attributes=declared, partitions=2, pushdown="true")
     rows = one.select("id", "topic", "payload", "attributes.symbol", "attributes.price", "publisher").collect()
     assert sorted(row.id for row in rows) == sorted(ids)
     assert {(int(row.payload), row.symbol, row.price) for row in rows} == {

@@ -113,7 +113,7 @@ def test_rows_are_events_once_though_an_executor_is_killed(spark: "SparkSession"
         import gossamer.pipeline
 
         spark.dataSource.register(gossamer.pipeline.Gossamer)
-        asked_back = spark.read.format("gossamer").options(nodes=anna.address, topic=".flow", pushdown="false")
+        asked_back = spark.read.format("gossamer").options(nodes=anna.address, topic=".flow")
         found = [int(row.payload) for row in asked_back.load().select("payload").collect()]
     print(f"{len(found)} events of {EVENTS} rows")
     assert sorted(found) == [*range(EVENTS)]

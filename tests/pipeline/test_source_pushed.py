@@ -74,15 +74,21 @@ def test_whatever_is_asked_the_answer_is_the_same_asked_at_the_nodes_and_of_the_
         network.publish("anna", [Publication(each.topic, b"", each.attributes, None) for each in told])
         network.wait(lambda: network.places("anna") == EVENTS)
         asked = {"nodes": anna.address, "topic": ".stocks", "attributes": DECLARED}
-        whole = spark.read.format("gossamer").options(**asked, pushdown="false").load().cache()
+        whole = spark.read.format("gossamer").options(**asked).load().cache()
         assert whole.count() == EVENTS
-        pushing = spark.read.format("gossamer").options(**asked).load()
+
+        def frame(pushed: bool) -> "DataFrame":
+            """One of its own for each question that is pushed: see the option."""
+            return spark.read.format("gossamer").options(**asked, pushdown="true").load() if pushed else whole
+
         some = matching = 0
         for start in range(0, PREDICATES, AT_ONCE):
             drawn_now = [both(draws) for _ in range(AT_ONCE)]
             answers = []
-            for rows in (pushing, whole):
-                parts = [rows.where(each).select(f.lit(at).alias("at"), "id") for at, each in enumerate(drawn_now)]
+            for pushed in (True, False):
+                parts = [
+                    frame(pushed).where(each).select(f.lit(at).alias("at"), "id") for at, each in enumerate(drawn_now)
+                ]
                 found = reduce(lambda one, other: one.unionAll(other), parts).collect()
                 answers.append(sorted((row["at"], row["id"]) for row in found))
             assert answers[0] == answers[1], f"predicates {start} to {start + AT_ONCE}"
