@@ -9,9 +9,11 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+
 from gossamer.core.errors import Misuse
 from gossamer.core.ids import peer_of
 from gossamer.pipeline import audit, audit_verdict
+from gossamer.pipeline.audit_times import rounded
 from gossamer.pipeline.results import read_table
 from pipeline.audit_stories import COUNTED, STORIES
 from pipeline.audited import Audited
@@ -123,6 +125,15 @@ def test_latency_counts_deliveries_at_other_nodes_and_hops_too(audited: Audited)
     assert nodes == {"p": (None, None), "a": (1, 1), "b": (2, 2), "c": (None, None)}
     again = audited.table("per_node", "restart")[0]
     assert (again["name"], again["hops_mean"], again["hops_max"]) == ("a", 2.5, 4)
+
+
+def test_times_are_rounded_to_four_digits(spark: "SparkSession") -> None:
+    told = {
+        0: 0, -1: -1, 9_999: 9_999, 10_000: 10_000, 12_345: 12_350, -12_344: -12_340, 99_995: 100_000,
+        100_000: 100_000, 1_234_567_890: 1_235_000_000, 2**53 - 1: 9_007_000_000_000_000,
+    }
+    rows = spark.createDataFrame([(us,) for us in told], "us long").select("us", rounded("us").alias("told")).collect()
+    assert {row["us"]: row["told"] for row in rows} == told
 
 
 def test_a_negative_latency_is_told_and_not_clipped(audited: Audited) -> None:

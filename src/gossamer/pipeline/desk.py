@@ -68,7 +68,7 @@ class Desk:
     def write_table(self, out: Path, name: str, table: DataFrame, order: Sequence[str | Column]) -> None:
         """A table of the result, in order, written by tasks of Spark: however long it is, the driver never holds it."""
         made, done = self.folder / f"{name}.table", self.folder / f"{name}.done"
-        if done.exists():
+        if done.exists() and (out / f"{name}.parquet").exists():
             return
         if not (made / WHOLE).exists():
             ordered = table.coalesce(1).sortWithinPartitions(*order) if self.one_task else table.orderBy(*order)
