@@ -132,7 +132,7 @@ def test_only_what_has_no_outcome_is_left(tmp_path: Path) -> None:
 def run_in_a_task(chunk: Chunk) -> list[Outcome]:
     """What a worker makes of a chunk."""
     number = pa.RecordBatch.from_pydict({"id": [0]})
-    batches = sweep.task([msgspec.json.encode([chunk])], Outcome)(iter([number]))
+    batches = sweep.task([msgspec.json.encode([chunk])], Outcome, {})(iter([number]))
     return in_order(msgspec.convert([row for batch in batches for row in batch.to_pylist()], list[Outcome]))
 
 
