@@ -81,8 +81,8 @@ def run_chunks(
             for each in ended:
                 waves.done(under_way.pop(each))
                 swept += each.result()
+                compact(spark, outcomes)
             tell(swept.ran + int(jobs.share_done() * sum(map(count_trials, under_way.values()))))
-    compact(spark, outcomes)
     return swept
 
 
