@@ -125,6 +125,8 @@ def test_whoever_set_something_for_this_spark_wins_over_us(tmp_path: Path, monke
     assert not said.keys() & {"spark.ui.enabled", "spark.sql.shuffle.partitions"}
     assert said["spark.sql.session.timeZone"] == "CET"
     (tmp_path / "spark-defaults.conf").unlink()
+    assert said["spark.driver.memory"] == f"{session.driver_mib(session.memory_here())}m"
+    assert [session.driver_mib(gib << 30) for gib in (1, 24, 1000)] == [1024, 8192, 32768]
     assert session.settings("local[2]", "app", {})["spark.ui.enabled"] == "false"
     assert "spark.ui.enabled" not in session.settings("spark://host:1", "app", {})
 

@@ -154,8 +154,23 @@ def settings(master: str, app: str, given: Mapping[str, str], brief: bool = Fals
         ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)  # 200 are for many machines: each costs a task
     if brief and is_local(master):
         ours |= brief_settings()
+        ours["spark.driver.memory"] = f"{driver_mib(memory_here())}m"
     ours = {key: value for key, value in ours.items() if key not in settings_of_this_spark()}
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
+
+
+def driver_mib(memory: int) -> int:
+    """Up to how much the JVM may grow if the work needs it: Spark's own 1 GiB is little where tasks run in it too. The
+    Python workers, and whatever else runs here, need the rest."""
+    return max(1024, min(memory // 3, 32 << 30) >> 20)
+
+
+def memory_here() -> int:
+    """Bytes of this machine, or of the container that we are in."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    with contextlib.suppress(OSError, ValueError):  # no such limit, or none at all, which is "max"
+        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return whole
 
 
 def settings_of_this_spark() -> set[str]:
