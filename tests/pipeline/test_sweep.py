@@ -349,8 +349,8 @@ def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession") -> 
 @pytest.mark.parametrize(
     ("trace", "told"),
     [
-        ("An error occurred while calling o1.parquet.\n: a.B: no\n\tat c\nCaused by: java.io.IOException: No space left on "
-         "device\n\tat d", "java.io.IOException: No space left on device"),
+        ("An error occurred.\n: a.B: no\n\tat c\nCaused by: java.io.IOException: No space left\n\tat d\n",
+         "java.io.IOException: No space left"),
         ("PythonException\nCaused by: a.PythonException: no\nValueError: odd\n", "ValueError: odd"),
         ("Nothing more is known.\n", "Nothing more is known."),
     ],
