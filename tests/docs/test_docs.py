@@ -426,9 +426,9 @@ def test_every_table_of_the_file_has_a_heading() -> None:
 
 
 def test_every_column_of_the_outcomes_and_of_the_summary_is_explained() -> None:
-    columns = rows_about("experiment-file.md", "`outcomes/*.parquet`", first="Column")
+    columns = rows_about("experiment-file.md", "`outcomes/`", first="Column")
     assert list(columns) == list(Outcome.__struct_fields__)
-    columns = rows_about("experiment-file.md", "`outcomes/*.parquet` of recovery", first="Column")
+    columns = rows_about("experiment-file.md", "`outcomes/` of recovery", first="Column")
     assert list(columns) == list(Measure.__struct_fields__)
     assert list(rows_about("experiment-file.md", "`summary.csv`", first="Column")) == list(Line.__struct_fields__)
     assert list(rows_about("reproduce.md", "`claims.json`")) == list(Claim.__struct_fields__)

@@ -1,6 +1,7 @@
 """The same sweep on clusters: executors apart, the package sent to them, the same numbers in the end."""
 
 import contextlib
+import json
 import os
 import socket
 import subprocess
@@ -60,6 +61,37 @@ def test_a_sweep_on_a_standalone_master_with_two_workers_ends_with_the_same_summ
     assert used == {"0", "1"}  # an executor on each
 
 
+@pytest.mark.slow
+def test_a_sweep_and_an_overlay_on_a_spark_connect_server_say_the_same(spark: "SparkSession", tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    with connect_server(tmp_path) as master:
+        assert at_home(tmp_path, "kernel") == away(master, tmp_path, "kernel")
+        (tmp_path / "pairs.csv").write_text("node,topic\nann,news\nbob,news\nbob\n")
+        built = run(gossamer("overlay", "pairs.csv", "--out", "overlay", "--master", master, "--json"), tmp_path)
+        assert json.loads(built.stdout)["set_aside"] == {"not as many fields as the header": 1}
+        refused = run(gossamer("sweep", "small.toml", "--out", "viewfs://far/data", "--master", master), tmp_path)
+        assert refused.stderr.startswith("gossamer: only places on this machine can be used without a Spark of our own")
+
+
+@contextlib.contextmanager
+def connect_server(tmp_path: Path) -> Iterator[str]:
+    """A Spark Connect server on loopback, which ends with the block."""
+    port = free_port()
+    with contextlib.ExitStack() as running:
+        settings = {
+            "spark.connect.grpc.binding.port": str(port),
+            "spark.master": "local[2]",
+            "spark.ui.enabled": "false",
+        }
+        conf = [each for key, value in settings.items() for each in ("--conf", f"{key}={value}")]
+        start_java(running, tmp_path, ["spark-submit", *conf, "--class", SERVER, "spark-internal"])
+        assert soon(lambda: answers(f"127.0.0.1:{port}"))
+        yield f"sc://127.0.0.1:{port}"
+
+
+SERVER = "org.apache.spark.sql.connect.service.SparkConnectServer"
+
+
 @contextlib.contextmanager
 def cluster(tmp_path: Path) -> Iterator[str]:
     """A standalone master on loopback with two workers, which all end with the block, whatever happens."""
@@ -75,8 +107,12 @@ def cluster(tmp_path: Path) -> Iterator[str]:
 
 
 def start_daemon(running: contextlib.ExitStack, tmp_path: Path, kind: str, *arguments: str) -> None:
-    launcher = Path(pyspark.__file__).parent / "bin" / "spark-class"
-    command = [str(launcher), f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1", "--webui-port", "0", *arguments]
+    ours = ["--host", "127.0.0.1", "--webui-port", "0"]
+    start_java(running, tmp_path, ["spark-class", f"org.apache.spark.deploy.{kind}", *ours, *arguments])
+
+
+def start_java(running: contextlib.ExitStack, tmp_path: Path, command: list[str]) -> None:
+    command = [str(Path(pyspark.__file__).parent / "bin" / command[0]), *command[1:]]
     with restored():
         ensure_java()
         java = {name: os.environ[name] for name in ("JAVA_HOME", REAL) if name in os.environ}

@@ -96,7 +96,7 @@ def test_the_callers_settings_win_over_ours(spark: "SparkSession") -> None:
     assert spark.sparkContext.uiWebUrl is None
 
 
-@pytest.mark.parametrize("master", ["sc://host", "mesos://host:1", "localhost", "local-cluster", ""])
+@pytest.mark.parametrize("master", ["mesos://host:1", "localhost", "local-cluster", ""])
 def test_what_is_no_master_is_misuse(master: str) -> None:
     with pytest.raises(Misuse, match="is not a Spark master: use"):
         session.check_master(master)
@@ -111,6 +111,24 @@ def test_one_answering_master_is_enough() -> None:
 def test_an_unreachable_master_is_told_in_one_sentence(master: str) -> None:
     with pytest.raises(TransportDown, match=f"^No Spark master answers at {master}: [^.]*[.]$"):
         session.check_master(master)
+
+
+def test_an_unreachable_server_is_told_in_one_sentence() -> None:
+    with pytest.raises(TransportDown, match=r"^No Spark Connect server answers at sc://127\.0\.0\.1:1/;x=y: [^.]*[.]"):
+        session.check_master("sc://127.0.0.1:1/;x=y")
+
+
+def test_whoever_set_something_for_this_spark_wins_over_us(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    (tmp_path / "spark-defaults.conf").write_text("# ours\nspark.ui.enabled true\n spark.sql.shuffle.partitions=7\n")
+    said = session.settings("local[2]", "app", {"spark.sql.session.timeZone": "CET"})
+    assert not said.keys() & {"spark.ui.enabled", "spark.sql.shuffle.partitions"}
+    assert said["spark.sql.session.timeZone"] == "CET"
+    (tmp_path / "spark-defaults.conf").unlink()
+    assert said["spark.driver.memory"] == f"{session.driver_mib(session.memory_here())}m"
+    assert [session.driver_mib(gib << 30) for gib in (1, 24, 1000)] == [1024, 8192, 32768]
+    assert session.settings("local[2]", "app", {})["spark.ui.enabled"] == "false"
+    assert "spark.ui.enabled" not in session.settings("spark://host:1", "app", {})
 
 
 def test_variables_module_path_and_ctrl_c_are_put_back(monkeypatch: pytest.MonkeyPatch) -> None:

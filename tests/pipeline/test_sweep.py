@@ -28,7 +28,7 @@ from gossamer.lab.plan import Chunk, Waves
 from gossamer.lab.rows import Outcome
 from gossamer.lab.trial import point_id, run_trials
 from gossamer.pipeline import compacting, sweep
-from gossamer.pipeline.background import in_background
+from gossamer.pipeline.background import cause, in_background
 from gossamer.pipeline.outcomes import Outcomes, count_trials, finished_runs, outcomes_in
 from gossamer.pipeline.places import place_at
 from gossamer.pipeline.summary import summarise
@@ -132,7 +132,7 @@ def test_only_what_has_no_outcome_is_left(tmp_path: Path) -> None:
 def run_in_a_task(chunk: Chunk) -> list[Outcome]:
     """What a worker makes of a chunk."""
     number = pa.RecordBatch.from_pydict({"id": [0]})
-    batches = sweep.task([msgspec.json.encode([chunk])], Outcome)(iter([number]))
+    batches = sweep.task([msgspec.json.encode([chunk])], Outcome, {})(iter([number]))
     return in_order(msgspec.convert([row for batch in batches for row in batch.to_pylist()], list[Outcome]))
 
 
@@ -344,6 +344,19 @@ def test_what_spark_cannot_do_is_said_in_one_sentence(spark: "SparkSession") -> 
     with pytest.raises(TransportDown, match=r"^Spark could not finish: \[UNRESOLVED_COLUMN[^\n]*$"):
         in_background(spark, lambda: spark.sql("select nobody"), lambda: None)
     assert spark.range(3).count() == 3
+
+
+@pytest.mark.parametrize(
+    ("trace", "told"),
+    [
+        ("An error occurred.\n: a.B: no\n\tat c\nCaused by: java.io.IOException: No space left\n\tat d\n",
+         "java.io.IOException: No space left"),
+        ("PythonException\nCaused by: a.PythonException: no\nValueError: odd\n", "ValueError: odd"),
+        ("Nothing more is known.\n", "Nothing more is known."),
+    ],
+)  # fmt: skip
+def test_of_a_long_trace_the_line_is_told_that_says_why(trace: str, told: str) -> None:
+    assert cause(trace) == told
 
 
 def test_ctrl_c_cancels_our_jobs_and_no_others_of_the_session(spark: "SparkSession", tmp_path: Path) -> None:

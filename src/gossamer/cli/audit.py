@@ -7,19 +7,17 @@ from pathlib import Path
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from gossamer.cli.console import SafeConsole
 from gossamer.cli.keys import read_passphrase
-from gossamer.cli.on_spark import Where, starting_spark
+from gossamer.cli.on_spark import Where, on_spark, starting_spark, step_by_step
 from gossamer.cli.terminal import say_json
 from gossamer.core.trace import Head
 from gossamer.live.keys.auditing import AuditKey, keys_of_files
 from gossamer.pipeline.audit import STEPS, Unlock, audit_case
 from gossamer.pipeline.audit_case import Case, opened
 from gossamer.pipeline.audit_verdict import Result, Verdict
-from gossamer.pipeline.background import in_background
 from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
 from gossamer.web.audit import doubts, sentence, write_report
@@ -51,14 +49,14 @@ WIDE = 100
     help="audit.key of `gossamer keys audit`: opens attributes, to judge filters (repeatable).",
 )
 @click.option("--passphrase-file", type=click.Path(path_type=Path), help="Opens --key, if it is encrypted.")
-@click.option("--master", help="Spark master; default local[*].")
+@on_spark
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
 def command(
     traces: Path,
     out: Path | None,
     keys: tuple[Path, ...],
     passphrase_file: Path | None,
-    master: str | None,
+    where: Where,
     as_json: bool,
 ) -> None:
     """Whether every subscriber got every event, and who got one unasked: from the traces of all nodes, on Spark.
@@ -70,8 +68,10 @@ def command(
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     unlock = Unlocking(keys, passphrase_file) if keys else None
-    with opened(traces, out) as case, starting_spark(console, Where(master, brief=case.brief)) as spark:
-        verdict = audit_with_progress(console, spark, case, unlock)
+    with opened(traces, out) as case:
+        where.brief = case.brief
+        with starting_spark(console, where) as spark:
+            verdict = audit_with_progress(console, spark, case, unlock)
     if unlock is not None and unlock.unfit:
         console.print(unlock.unfit, style="yellow", highlight=False)
     page = write_report(out, verdict, f"gossamer audit {traces.name} --out {out.name}")
@@ -101,15 +101,7 @@ class Unlocking:
 
 
 def audit_with_progress(console: Console, spark: Session, case: Case, unlock: Unlock | None = None) -> Verdict:
-    columns = (TextColumn("audit: {task.description}"), BarColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar, begun = progress.add_task("segments", total=len(STEPS)), list[str]()
-
-        def look() -> None:
-            if begun:
-                progress.update(bar, completed=len(begun) - 1, description=begun[-1])
-
-        return in_background(spark, lambda: audit_case(spark, case, begun.append, unlock), look)
+    return step_by_step(console, spark, "audit", STEPS, lambda say: audit_case(spark, case, say, unlock))
 
 
 def print_verdict(console: Console, out: Path, verdict: Verdict, page: Path) -> None:

@@ -18,7 +18,14 @@ from gossamer.core.errors import Misuse
 from gossamer.core.reading import table
 from gossamer.lab.studies.overlay.tables import params_of
 from gossamer.lab.studies.overlay.tables import workload_of as read_workload
-from gossamer.pipeline.overlay import STEPS, Say, check_out, overlay_from_table, overlay_from_workload
+from gossamer.pipeline.overlay import (
+    BYTES_FOR_ONE_TASK,
+    STEPS,
+    Say,
+    check_out,
+    overlay_from_table,
+    overlay_from_workload,
+)
 from gossamer.pipeline.overlay_summary import Summary
 from gossamer.pipeline.places import Place
 from gossamer.pipeline.results import read_table
@@ -67,6 +74,7 @@ def command(
     asked = chosen(options)
     with spark_when_needed(console, where) as spark:
         work = work_on(subscriptions, workload, node, topic, out, asked, seed)
+        where.brief = subscriptions is not None and find_table(subscriptions, node, topic).bytes <= BYTES_FOR_ONE_TASK
         session = spark()
         source = subscriptions.name if subscriptions else f"--workload '{workload}'"
         with out.filled() as folder:

@@ -14,6 +14,9 @@ from gossamer.pipeline.outcomes import finished_runs, outcomes_in
 from gossamer.pipeline.places import Place
 from gossamer.pipeline.summary import write_csv
 
+BRIEF_S = 60.0
+"Of work: for less a JVM does not become any faster."
+
 
 @click.command("sweep", epilog="Example: gossamer sweep camcast/fig15 --out out --master 'local[2]'")
 @click.argument("spec")
@@ -57,6 +60,7 @@ def command(
                 f"about {told.cpu_s:,.0f} CPU seconds, {told.memory_bytes / 1e6:,.0f} MB for the largest trial."
             )
             return
+        where.brief = estimate(made, finished_runs(outcomes.records())).cpu_s <= BRIEF_S
         by_point, failed = sweep_with_progress(console, spark(), {source: made}, outcomes)
         lines = [line for each in by_point for line in each]
         with out.filled() as folder:

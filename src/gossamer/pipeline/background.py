@@ -13,6 +13,7 @@ from gossamer.core.errors import TransportDown
 from gossamer.pipeline.jobs import Jobs
 
 T = TypeVar("T")
+CAUSED = re.compile(r"^Caused by: ((?:\w+[.$])*\w+(?:Error|Exception)\b.*)", re.MULTILINE)
 ERROR = re.compile(r"^(?:\w+\.)*\w+(?:Error|Exception)\b.*", re.MULTILINE)
 
 
@@ -42,6 +43,7 @@ def in_background(
 
 
 def cause(trace: str) -> str:
-    """The line of what Spark says that tells most: the last that names an error, or else the first."""
-    told: list[str] = [*trace.strip().splitlines()[:1], *ERROR.findall(trace)]
+    """The line of what Spark says that tells most: the last that names an error of Python's, or else the last cause of
+    one of Java's, or else the first line."""
+    told: list[str] = [*trace.strip().splitlines()[:1], *CAUSED.findall(trace), *ERROR.findall(trace)]
     return told[-1]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from gossamer.lab.rows import Measure, Outcome
@@ -28,7 +29,12 @@ def compact(spark: SparkSession, outcomes: Outcomes) -> None:
     for row in ROWS:
         small = [each for each in records if each.row == row and each.bytes < LARGE * len(each.files)]
         if len(small) > WAVES_MAX or sum(len(each.files) for each in small) > FILES_MAX:
-            outcomes.keep(put_together(spark, outcomes, small))
+            try:
+                outcomes.keep(put_together(spark, outcomes, small))
+            except PySparkException:
+                if all(outcomes.wave(each.wave).exists() for each in small):
+                    raise
+                return  # another sweep into this folder is doing so
             for each in small:
                 outcomes.forget(each.wave)
 

@@ -36,8 +36,17 @@ from gossamer.pipeline.quick_start import brief_settings
 Session: TypeAlias = SparkSession
 "What rooms that do not know Spark call it."
 
+CONNECT, CONNECT_PORT = "sc://", 15002
 PACKAGE = Path(__file__).parents[1]
-TOUCHED = ["JAVA_HOME", REAL, "PYSPARK_PYTHON", "SPARK_LOCAL_IP", "SPARK_HOME"]
+TOUCHED = [
+    "JAVA_HOME",
+    REAL,
+    "SPARK_REMOTE",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "PYSPARK_PYTHON",
+    "SPARK_LOCAL_IP",
+    "SPARK_HOME",
+]
 TOUCHED += ["SPARK_AUTH_SOCKET_TIMEOUT", "SPARK_BUFFER_SIZE"]  # by Spark itself
 
 
@@ -60,6 +69,10 @@ def spark_session(
         yield session
         return
     check_master(master := master or "local[*]")
+    if master.startswith(CONNECT):
+        with restored(), connected(master, app, conf or {}) as session:
+            yield session
+        return
     log = log or scratch_folder() / "spark.log"
     try:
         with restored():
@@ -88,13 +101,40 @@ def is_local(master: str) -> bool:
 
 def check_master(master: str) -> None:
     """Say at once what Spark would say after a minute, or in a stack trace."""
-    if not (is_local(master) or master.startswith(("local-cluster[", "spark://", "k8s://")) or master == "yarn"):
+    known = ("local-cluster[", "spark://", "k8s://", CONNECT)
+    if not (is_local(master) or master.startswith(known) or master == "yarn"):
         raise Misuse(
             f"{master!r} is not a Spark master: use local[*], spark://host:port, sc://host:port, k8s://host:port "
             "or yarn."
         )
+    if master.startswith(CONNECT):
+        address = master.removeprefix(CONNECT).partition("/")[0]
+        if not answers(address if ":" in address else f"{address}:{CONNECT_PORT}"):
+            raise TransportDown(f"No Spark Connect server answers at {master}: start it, or use local[*].")
     if master.startswith("spark://") and not any(map(answers, master.removeprefix("spark://").split(","))):
         raise TransportDown(f"No Spark master answers at {master}: start it, or use local[*] to run on this machine.")
+
+
+@contextlib.contextmanager
+def connected(url: str, app: str, conf: Mapping[str, str]) -> Iterator[SparkSession]:
+    """A session on a Spark Connect server. Its Spark runs already: only settings of a session can be given."""
+    try:
+        session = SparkSession.builder.remote(url).appName(app).getOrCreate()
+    except ImportError as missing:
+        raise Misuse(f'Spark Connect needs {missing.name or "grpcio"}: pip install "gossamer[connect]"') from None
+    try:
+        for key, value in {"spark.sql.session.timeZone": "UTC", **conf}.items():
+            try:
+                session.conf.set(key, value)
+            except PySparkException:
+                raise Misuse(
+                    f"--conf {key}: a Spark Connect server takes it when it starts, not from a session"
+                ) from None
+        session.addArtifacts(str(zip_package(PACKAGE, scratch_folder())), pyfile=True)
+        yield session
+    finally:
+        with contextlib.suppress(PySparkException):
+            session.stop()
 
 
 def answers(address: str) -> bool:
@@ -114,8 +154,23 @@ def settings(master: str, app: str, given: Mapping[str, str], brief: bool = Fals
         ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)  # 200 are for many machines: each costs a task
     if brief and is_local(master):
         ours |= brief_settings()
+        ours["spark.driver.memory"] = f"{driver_mib(memory_here())}m"
     ours = {key: value for key, value in ours.items() if key not in settings_of_this_spark()}
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
+
+
+def driver_mib(memory: int) -> int:
+    """Up to how much the JVM may grow if the work needs it: Spark's own 1 GiB is little where tasks run in it too. The
+    Python workers, and whatever else runs here, need the rest."""
+    return max(1024, min(memory // 3, 32 << 30) >> 20)
+
+
+def memory_here() -> int:
+    """Bytes of this machine, or of the container that we are in."""
+    whole = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
+    with contextlib.suppress(OSError, ValueError):  # no such limit, or none at all, which is "max"
+        return min(whole, int(Path("/sys/fs/cgroup/memory.max").read_text()))
+    return whole
 
 
 def settings_of_this_spark() -> set[str]:

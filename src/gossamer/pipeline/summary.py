@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
@@ -164,6 +165,18 @@ def summarise(
     spark: SparkSession, kept: Outcomes, points: Sequence[Point]
 ) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     """For each point its summary lines, and (error, command) of each trial that failed."""
+    before = kept.records()
+    try:
+        return _summarise(spark, kept, points)
+    except PySparkException:
+        if kept.records() == before:
+            raise
+        return _summarise(spark, kept, points)  # another sweep into this folder has put waves together meanwhile
+
+
+def _summarise(
+    spark: SparkSession, kept: Outcomes, points: Sequence[Point]
+) -> tuple[list[list[Line]], list[tuple[str, str]]]:
     by_id: dict[str, list[tuple[float | None, dict[str, Any]]]] = {}
     failed: list[tuple[str, str]] = []
     for row in dict.fromkeys(point.spec.row for point in points):

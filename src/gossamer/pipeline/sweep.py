@@ -14,6 +14,7 @@ from msgspec import Struct
 from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
+from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk, Waves, chunks, share_out, task_count
 from gossamer.lab.trial import point_id, run_or_report
@@ -22,6 +23,7 @@ from gossamer.pipeline.jobs import Jobs, cores_of
 from gossamer.pipeline.outcomes import Outcomes, Record, finished_runs, new_name, parts, spans_of
 from gossamer.pipeline.places import literally
 from gossamer.pipeline.schemas import arrow_schema, spark_schema
+from gossamer.pipeline.shipping import receive_tables, send_tables
 
 UNDER_WAY = 2
 LOOK_S = 0.5
@@ -79,8 +81,8 @@ def run_chunks(
             for each in ended:
                 waves.done(under_way.pop(each))
                 swept += each.result()
+                compact(spark, outcomes)
             tell(swept.ran + int(jobs.share_done() * sum(map(count_trials, under_way.values()))))
-    compact(spark, outcomes)
     return swept
 
 
@@ -91,12 +93,15 @@ def count_trials(wave: Sequence[Chunk]) -> int:
 def run_wave(spark: SparkSession, wave: Sequence[Chunk], outcomes: Outcomes, cores: int) -> Swept:
     """Runs these trials; none of them counts until all of their rows are there."""
     name, row = new_name(), wave[0].point.spec.row
+    sent = send_tables(spark, wave)
     tasks = [msgspec.json.encode(task) for task in share_out(wave, task_count(wave, cores))]
-    made = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task(tasks, row), spark_schema(row))
+    made = spark.range(0, len(tasks), 1, len(tasks)).mapInArrow(task(tasks, row, sent), spark_schema(row))
     place, seen = outcomes.wave(name), Observation()
     counted = made.observe(seen, F.count("error").alias("errors"))
     try:
         counted.write.option("compression", COMPRESSION).parquet(place.uri)
+        if not (files := parts(place)):
+            raise Misuse(f"what Spark's tasks wrote to {place} is not there: name a folder that they and we share")
     except BaseException:
         place.remove()
         raise
@@ -111,7 +116,7 @@ def run_wave(spark: SparkSession, wave: Sequence[Chunk], outcomes: Outcomes, cor
             trials=count_trials(wave),
             runs={point: spans_of(each) for point, each in runs.items()},
             failed=failed,
-            files=parts(place),
+            files=files,
         )
     )
     return Swept(count_trials(wave), sum(map(len, failed.values())))
@@ -126,7 +131,9 @@ def failed_runs(rows: DataFrame) -> dict[str, list[int]]:
     return found
 
 
-def task(tasks: Sequence[bytes], row: type[Struct]) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def task(
+    tasks: Sequence[bytes], row: type[Struct], sent: Mapping[str, str]
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """What a Spark worker does: each number it is given is that of a task, a list of chunks."""
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -134,6 +141,7 @@ def task(tasks: Sequence[bytes], row: type[Struct]) -> Callable[[Iterator[pa.Rec
             # Spark collects garbage between tasks, and the compiler's object graph is large: leave it out.
             gc.collect()
             gc.freeze()
+        receive_tables(sent)
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for chunk in msgspec.json.decode(tasks[number], type=list[Chunk]):
