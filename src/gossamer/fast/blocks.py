@@ -143,15 +143,14 @@ class Acted(NamedTuple):
 
 
 def act(plan: Plan, number: int, b: int, kept: Kept, mail: Mail) -> Acted:
-    """Round `number` of block b: those whom the mail reaches first tell others, around and above. `kept` changes."""
+    """Round `number` of block b: those whom the mail reaches first tell others, around and above."""
     key, c = plan.key(number, b), int(plan.cut.community[b])
-    bits, before = kept.bits, kept.bits.copy()
+    bits, before, counts = kept.bits.copy(), kept.bits.copy(), kept.counts.copy()
     new, arrived, sent_up, heard = compiled(plan.kernel.__name__)(
         b, np.uint64(key), mail.told, mail.told_own, mail.named, bits, before, *plan.keys, plan.table, plan.cut,
         plan.alive, *plan.room,
     )  # fmt: skip
     around, own = tell(plan, b, c, new, key)
-    counts = kept.counts
     came = arrived if number else 0  # nobody sent the publisher what it published
     counts[ARRIVED] += came
     counts[PARASITES] += 0 if plan.table.wants[c] else came

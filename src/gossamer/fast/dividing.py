@@ -74,8 +74,8 @@ def _throw(throw: Dice, many: Counts, chances: Chances) -> Counts:
 
 def binomial_chances(n: int, p: float) -> Chances:
     """Of 0 to n heads."""
-    if p <= 0.0:
-        return _normal(np.array([0.0] + [-np.inf] * n))
+    if p in (0.0, 1.0):
+        return _normal(np.where(np.arange(n + 1) == n * p, 0.0, -np.inf))
     heads = np.arange(n + 1)
     logs = np.array([math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)])
     return _normal(logs + heads * math.log(p) + (n - heads) * math.log1p(-p))

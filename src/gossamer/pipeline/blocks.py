@@ -231,7 +231,7 @@ def gathered(plan: Plan, b: int, rows: Iterable[dict[str, Any]]) -> tuple[Kept, 
     kept, own, around, named = plan.untouched(b), plan.nothing(b), plan.nothing(b), []
     for row in rows:
         if row["bits"] is not None:
-            kept = Kept(np.frombuffer(row["bits"], np.uint8).copy(), np.array([row[name] for name in COLUMNS]))
+            kept = Kept(np.frombuffer(row["bits"], np.uint8), np.array([row[name] for name in COLUMNS]))
             own = np.frombuffer(row["own"], np.int64)
         elif row["told"] is not None:
             around = around + np.frombuffer(row["told"], np.int64)
