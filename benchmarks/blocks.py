@@ -1,7 +1,7 @@
-"""One event in blocks beside the kernel, up to 10^9 processes: CPU, memory, disk, and how near the final size they come.
+"""One event in blocks beside the kernel, up to 10^9 processes: CPU, memory, disk, and how near the final size it is.
 
-Each runs in a session of the operating system of its own, so that its CPU time, the JVM's and all workers' included, can
-be told. Starting Spark is left out; compiling is too. `python -m benchmarks.run --only blocks --sizes 1000000000`.
+Each runs in a session of the operating system of its own, so that its CPU time, with the JVM's and all workers', can be
+told. Starting Spark is left out; compiling is too. `python -m benchmarks.run --only blocks --sizes 1000000000`.
 """
 
 import json
@@ -234,7 +234,7 @@ def tables(told: list[Ran]) -> list[Table]:
     ]
     head = ["processes", "each tells", "who", "CPU s", "wall s", "CPU ns/message", "× kernel", "memory MB", "disk MB"]
     head += ["reached", "final size", "rounds"]
-    note = "One run each; CPU of all processes, the start of Spark left out. A tenth is crashed, 15 % of messages are lost."
+    note = "One run each; CPU of all processes, Spark's start left out. A tenth is crashed, 15 % of messages are lost."
     return [Table("One event among three communities, in blocks and by the kernel", head, rows, note)]
 
 
@@ -245,9 +245,8 @@ def bars(told: list[Ran] | None) -> Iterator[Bar]:
         for each in told or ()
         if each.who == "blocks on Spark" and each.processes >= LARGEST
     ]
-    yield within(
-        "10^8 processes or more, CPU of blocks on Spark over the kernel's", TIMES_KERNEL, max(times, default=None), "×"
-    )
+    most = max(times, default=None)
+    yield within("10^8 processes or more, CPU of blocks on Spark over the kernel's", TIMES_KERNEL, most, "×")
     off = [abs(each.reached / each.expected - 1) for each in told or () if each.processes >= LARGEST]
     yield within("10^8 processes or more, off the final size", OFF, max(off, default=None), "of it")
 
