@@ -25,6 +25,8 @@ from gossamer.lab.rows import Outcome
 from gossamer.lab.spec import read
 from gossamer.lab.trial import run_trials
 from gossamer.pipeline import blocks, sweep
+from gossamer.pipeline.outcomes import Outcomes, outcomes_in
+from gossamer.pipeline.places import place_at
 from gossamer.protocols.camcast.params import Params
 from pipeline.processes import gossamer, members, soon, started
 from pipeline.rows import SOURCE, small
@@ -51,6 +53,15 @@ def in_blocks(most: int) -> "Point":
     return point
 
 
+def written(kept: Outcomes) -> list[Outcome]:
+    (record,) = kept.records()
+    return [Outcome(**row) for row in pq.read_table(str(kept.wave(record.wave)), partitioning=None).to_pylist()]
+
+
+def counts(each: Outcome) -> tuple[object, ...]:
+    return each.group, each.live, each.reached, each.sent_intra, each.sent_up, each.arrived, each.rounds_last
+
+
 def rounds(folder: Path) -> list[str]:
     return sorted({each.name[: len("round-000000")] for each in folder.glob("*/event-0/round-*")})
 
@@ -58,7 +69,7 @@ def rounds(folder: Path) -> list[str]:
 def test_a_sweep_in_blocks_goes_on_where_it_was_stopped_and_says_what_one_process_says(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point, outcomes, kept = in_blocks(9), sweep.outcomes_folder(tmp_path), tmp_path / sweep.ROUNDS
+    point, outcomes, kept = in_blocks(9), outcomes_in(place_at(tmp_path)), tmp_path / sweep.ROUNDS
     chunk, said = Chunk(point, (0,), SOURCE), list[str]()
 
     def until_the_second(text: str) -> None:
@@ -67,8 +78,8 @@ def test_a_sweep_in_blocks_goes_on_where_it_was_stopped_and_says_what_one_proces
             raise Stopped
 
     with pytest.raises(Stopped):
-        sweep.run_chunks(spark, [chunk], outcomes, until_the_second)
-    assert not sweep.finished_trials(outcomes)
+        sweep.run_chunks(spark, [chunk], outcomes, news=until_the_second)
+    assert not outcomes.records()
     assert rounds(kept) == ["round-000001", "round-000002"]
     (event,) = kept.glob("*/event-0")
     shutil.copytree(next(event.glob("round-000002-*")), event / "round-000003-torn")
@@ -76,13 +87,12 @@ def test_a_sweep_in_blocks_goes_on_where_it_was_stopped_and_says_what_one_proces
 
     monkeypatch.setattr(blocks, "TASKS_PER_CORE", 1)  # and other tasks go on
     before = len(said)
-    assert sweep.run_chunks(spark, [chunk], outcomes, said.append) == sweep.Swept(1, 0)
+    assert sweep.run_chunks(spark, [chunk], outcomes, news=said.append) == sweep.Swept(1, 0)
     assert said[before : before + 2] == ["run 0, event 0", "round 1 is kept: going on from there"]
     assert said[before + 2].startswith("round 2: ")
     assert not kept.exists()
-    (part,) = outcomes.glob("part-*.parquet")
-    written = pq.read_table(part).to_pylist()
-    assert [Outcome(**row) for row in written] == run_trials(point, [0], SOURCE)
+    assert written(outcomes) == run_trials(point, [0], SOURCE)
+    assert not sweep.work_left({SOURCE: [point]}, outcomes)
 
 
 def test_a_round_that_cannot_be_read_is_named(spark: "SparkSession", tmp_path: Path) -> None:
@@ -91,7 +101,7 @@ def test_a_round_that_cannot_be_read_is_named(spark: "SparkSession", tmp_path: P
     (damaged / "part-00000.parquet").write_bytes(b"PAR1 and then the disk was full")
     (damaged / "_SUCCESS").touch()
     with pytest.raises(Misuse, match=r"round-000001-a is damaged: remove it, and the same command goes on from"):
-        blocks.latest(spark, tmp_path)
+        blocks.latest(spark, place_at(tmp_path))
 
 
 def test_trials_that_fit_a_task_stay_in_one(spark: "SparkSession", tmp_path: Path) -> None:
@@ -109,7 +119,7 @@ def told(said: Path, number: int) -> bool:
 def test_ten_million_on_spark_are_reached_as_the_final_size_says(spark: "SparkSession", tmp_path: Path) -> None:
     made = setting(chain(10_000_000), Params(fanout_extra=-12.0), 0.85, Faults("stillborn", 0.1))  # each tells 4
     plan = fast.Plan(made, Publication(0), 5, 1 << 20)
-    (row,) = blocks.spread(spark, plan, tmp_path, lambda _: None)
+    (row,) = blocks.spread(spark, plan, place_at(tmp_path), lambda _: None)
     x = 0.5
     for _ in range(100):
         x = 1 - np.exp(-4 * 0.85 * 0.9 * x)
@@ -134,20 +144,13 @@ def test_a_killed_driver_loses_a_round_and_no_count(tmp_path: Path) -> None:
     with started(command, tmp_path) as process:
         out, err = process.communicate()
         assert process.returncode == 0, err
-    went_on = re.search(r"round (\d+) is kept: going on from there", out)
+    went_on = re.search(r"round (\d+) is kept: going on from there", out + err)
     assert went_on
     assert int(went_on[1]) >= 7
     for field in (*asked, "blocks.processes=100000"):
         name, _, value = field.partition("=")
         put(raw, name, int(value), source)
     (point,) = points(raw, source)
-    written = [
-        row for part in (tmp_path / "out" / "outcomes").glob("part-*") for row in pq.read_table(part).to_pylist()
-    ]
-    counts = [{**row, "command": None, "point": None} for row in written]
-    expected = [Outcome(**row) for row in counts]
-    ours = run_trials(point, [0], source)
-    assert [(o.group, o.live, o.reached, o.sent_intra, o.sent_up, o.arrived, o.rounds_last) for o in expected] == [
-        (o.group, o.live, o.reached, o.sent_intra, o.sent_up, o.arrived, o.rounds_last) for o in ours
-    ]
+    alone = run_trials(point, [0], source)
+    assert [counts(each) for each in written(outcomes_in(place_at(tmp_path / "out")))] == [*map(counts, alone)]
     assert not (tmp_path / "out" / "rounds").exists()

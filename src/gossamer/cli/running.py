@@ -44,7 +44,7 @@ def sweep_with_progress(
 
     def look() -> None:
         while not news.empty():
-            console.print(news.get())
+            telling.say(news.get())
         telling.tell(ran[-1])
 
     with telling.bar:

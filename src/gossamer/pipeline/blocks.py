@@ -75,7 +75,7 @@ def runs_in_blocks(point: Point) -> bool:
     return point.spec.experiment.engine == "blocks"
 
 
-def trials_in_blocks(spark: SparkSession, cut: Iterable[Chunk], folder: Place, news: News) -> Iterator[Trial]:
+def trials_in_blocks(spark: SparkSession, cut: Sequence[Chunk], folder: Place, news: News) -> Iterator[Trial]:
     """One trial after the other. Its rounds are kept below `folder` until whoever asked comes back from keeping it."""
     for chunk in cut:
         for run in chunk.runs:
@@ -105,10 +105,11 @@ def spread(spark: SparkSession, plan: Plan, folder: Place, news: News) -> Counts
     at = latest(spark, folder)
     if at is not None:
         news(f"round {at.number - 1} is kept: going on from there")
+    tasks = task_count(len(plan.cut.size), spark)
     while at is None or at.new:
         number = 0 if at is None else at.number
         came = published(spark, plan) if at is None else read(spark, at.folder)
-        at = written(spark, acted(came, plan, number), folder, number + 1)
+        at = written(spark, acted(came, plan, number, tasks), folder, number + 1)
         forget(folder, at)
         news(said(plan, at))
     return tally(plan, {b: np.array(counts) for b, counts in at.counts.items()})
@@ -174,8 +175,7 @@ def published(spark: SparkSession, plan: Plan) -> DataFrame:
     return spark.createDataFrame(pa.Table.from_pylist(rows, schema=ROWS), from_arrow_schema(ROWS))
 
 
-def acted(came: DataFrame, plan: Plan, number: int) -> DataFrame:
-    tasks = task_count(len(plan.cut.size), came.sparkSession)
+def acted(came: DataFrame, plan: Plan, number: int, tasks: int) -> DataFrame:
     dealt = came.repartitionById(tasks, F.col("block")).sortWithinPartitions("block")
     return dealt.mapInArrow(task(pickle.dumps(plan), number), from_arrow_schema(ROWS))
 

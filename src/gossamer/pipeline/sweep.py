@@ -81,10 +81,8 @@ def keep_trial(spark: SparkSession, trial: Trial, outcomes: Outcomes) -> None:
     """The rows of one trial as a wave of their own."""
     name, row = new_name(), trial.point.spec.row
     place = outcomes.wave(name)
-    rows = pa.Table.from_batches([batch_of(trial.rows, row)])
-    spark.createDataFrame(rows, spark_schema(row)).coalesce(1).write.option("compression", COMPRESSION).parquet(
-        place.uri
-    )
+    rows = spark.createDataFrame(pa.Table.from_batches([batch_of(trial.rows, row)]), spark_schema(row))
+    rows.coalesce(1).write.option("compression", COMPRESSION).parquet(place.uri)
     runs = {point_id(trial.point): [(trial.run, trial.run + 1)]}
     outcomes.keep(Record(wave=name, row=row.__name__, trials=1, runs=runs, files=parts(place)))
 
