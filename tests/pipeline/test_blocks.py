@@ -46,7 +46,7 @@ class Stopped(Exception):
 
 def in_blocks(most: int) -> "Point":
     raw, _ = read("camcast/billion")
-    for field, value in (('topics.".".size', 3), ('topics.".d".size', 0), ('topics.".d.g".size', 30)):
+    for field, value in (('topics.".".size', 2), ('topics.".d".size', 0), ('topics.".d.g".size', 12), ("experiment.seed", 2)):
         put(raw, field, value, SOURCE)
     put(raw, "blocks.processes", most, SOURCE)
     (point,) = points(raw, SOURCE)
@@ -69,7 +69,7 @@ def rounds(folder: Path) -> list[str]:
 def test_a_sweep_in_blocks_goes_on_where_it_was_stopped_and_says_what_one_process_says(
     spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    point, outcomes, kept = in_blocks(9), outcomes_in(place_at(tmp_path)), tmp_path / sweep.ROUNDS
+    point, outcomes, kept = in_blocks(4), outcomes_in(place_at(tmp_path)), tmp_path / sweep.ROUNDS
     chunk, said = Chunk(point, (0,), SOURCE), list[str]()
 
     def until_the_second(text: str) -> None:

@@ -30,6 +30,7 @@ from gossamer.lab.plan import Chunk
 from gossamer.lab.studies.communities.tables import Communities
 from gossamer.lab.studies.communities.trials import Ran, of_blocks, plan_of, told
 from gossamer.lab.trial import point_id, rows_of, seed_of
+from gossamer.pipeline.desk import in_one_task
 from gossamer.pipeline.jobs import cores_of
 from gossamer.pipeline.places import Place, literally
 
@@ -102,6 +103,7 @@ def run_in_blocks(spark: SparkSession, point: Point, run: int, source: str, fold
 
 def spread(spark: SparkSession, plan: Plan, folder: Place, news: News) -> Counts:
     """The tally of one event, from wherever it stands."""
+    spark = in_one_task(spark)  # a round has few rows, and its work is in Python: no plan is worth its making
     at = latest(spark, folder)
     if at is not None:
         news(f"round {at.number - 1} is kept: going on from there")
