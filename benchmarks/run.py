@@ -10,7 +10,19 @@ import click
 import msgspec
 from rich.console import Console
 
-from benchmarks import audit, epidemic, filters, giant, hierarchy, machines, overlay, spreads, subscribing, sweeps
+from benchmarks import (
+    audit,
+    blocks,
+    epidemic,
+    filters,
+    giant,
+    hierarchy,
+    machines,
+    overlay,
+    spreads,
+    subscribing,
+    sweeps,
+)
 from benchmarks.bench import Bench, Part, Scale, load, machine, told, verdicts
 from benchmarks.measure import Disagreement
 from benchmarks.tables import Table, shown
@@ -20,6 +32,7 @@ WIDTH = 130
 PARTS: Mapping[str, Part] = {
     "spread": spreads,
     "giant": giant,
+    "blocks": blocks,
     "machines": machines,
     "spark": sweeps,
     "filters": filters,

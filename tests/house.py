@@ -58,7 +58,7 @@ ARRAYS_OF_PROTOCOLS = tuple(
         if folder.startswith("protocols/") and folder.endswith(("/kernel", "/experiment"))
     )
 )
-NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "parts/infection.py", *ARRAYS_OF_PROTOCOLS)
+NUMPY_IN_THINK = ("kernel.py", "theory.py", "comparisons.py", "blocks.py", "parts/infection.py", *ARRAYS_OF_PROTOCOLS)
 PACKAGES: dict[str, tuple[str, ...]] = {
     "msgspec": (*THINK, "wire", "live", "sim", "fast", "lab", "pipeline", "cli"),
     "cryptography": ("live/keys",),

@@ -365,6 +365,7 @@ STRUCTS: list[tuple[str, list[type[Struct]]]] = [
     ("`[publish]`", [communities.PublishSpec]),
     ("`[network]`", [communities.NetworkSpec]),
     ("`[faults]`", [communities.FaultsSpec]),
+    ("`[blocks]`", [communities.BlocksSpec]),
     ("`[[figures]]`", [spec.FigureSpec]),
     ("`[network]` of dispatchers", [recovery.NetworkSpec]),
     ("`[workload]`", [recovery.WorkloadSpec]),

@@ -21,7 +21,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 def choosing(command: F) -> F:
     """--set, --runs, --seed and --engine."""
     for option in (
-        click.option("--engine", type=click.Choice(["kernel", "machine", "world"]), help="Override the file's engine."),
+        click.option(
+            "--engine", type=click.Choice(["kernel", "machine", "world", "blocks"]), help="Override the file's engine."
+        ),
         click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Override the file's seed."),
         click.option(
             "--set", "settings", multiple=True, metavar="FIELD=VALUE", help="Set a field, e.g. faults.fraction=0.3."

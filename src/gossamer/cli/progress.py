@@ -20,6 +20,10 @@ class Telling:
         self.what, self.total, self.told_at = what, total, time.monotonic()
         self.task = self.bar.add_task(what, total=total)
 
+    def say(self, text: str) -> None:
+        """A line of its own, wherever the others go."""
+        (self.lines or self.bar.console).print(text, markup=False, highlight=False)
+
     def tell(self, done: int, what: str | None = None) -> None:
         self.bar.update(self.task, completed=done, description=what or self.what)
         if self.lines is not None and time.monotonic() - self.told_at >= LINE_S:

@@ -4,6 +4,7 @@ import functools
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from queue import SimpleQueue
 
 from rich import box
 from rich.console import Console
@@ -39,11 +40,19 @@ def sweep_with_progress(
     cut = work_left(work, outcomes)
     left, ran, jobs = sum(len(chunk.runs) for chunk in cut), [0], Jobs(spark)
     telling, about = Telling(console, "trials", left, counted=True), f"sweep {', '.join(work)}"
+    news: SimpleQueue[str] = SimpleQueue()
+
+    def look() -> None:
+        while not news.empty():
+            telling.say(news.get())
+        telling.tell(ran[-1])
+
     with telling.bar:
         before = count_trials(outcomes.records())
         try:
-            run = functools.partial(run_chunks, spark, cut, outcomes, jobs, ran.append)
-            in_background(spark, run, lambda: telling.tell(ran[-1]), about, jobs)
+            run = functools.partial(run_chunks, spark, cut, outcomes, jobs, ran.append, news.put)
+            in_background(spark, run, look, about, jobs)
+            look()
         except KeyboardInterrupt:
             kept = f"{count_trials(outcomes.records()) - before:,} of {left:,}"
             raise KeyboardInterrupt(f"{kept} trials ran and are kept; the same command goes on from there") from None

@@ -1,7 +1,7 @@
 """One event among blocks of processes: what a block does in a round, and all of them in one process.
 
-What a block does depends on the run, the event, the round, the block and what came to it, and on nothing else: in whatever
-order blocks act, in however many tasks and on however many machines, the outcome is the same (`pipeline/blocks.py`).
+What a block does depends on the run, the event, the round, the block and what came to it, and on nothing else. In
+whatever order they act, in however many tasks, on however many machines, all ends the same (`pipeline/blocks.py`).
 """
 
 from collections.abc import Iterator
@@ -83,9 +83,9 @@ class Plan(Struct, frozen=True, dict=True):
     @cached_property
     def alive(self) -> Counts:
         """Live processes of each block: the same for all events of a run."""
-        live = self.cut.size.copy()
+        live: Counts = self.cut.size.copy()
         for c, community in enumerate(self.setting.communities):
-            throw = dice(fold(fold(self.seed, STILLBORN), c))
+            throw = dice(int(fold(fold(self.seed, STILLBORN), c)))
             dead, rest = int(self.table.crashed[c]), community.size
             for b in self.blocks_of(c):
                 size = int(self.cut.size[b])
@@ -107,7 +107,6 @@ class Plan(Struct, frozen=True, dict=True):
     def keys(self) -> tuple[Any, Any]:
         """For every reason to draw: the run's key, and the event's."""
         base, keys = np.zeros(REASONS, np.uint64), np.zeros(REASONS, np.uint64)
-        import_module("gossamer.fast.compile")
         with np.errstate(over="ignore"):
             cut_keys(np.uint64(self.seed), self.publisher, self.publication.sequence, base, keys)
         return base, keys
@@ -144,15 +143,14 @@ class Acted(NamedTuple):
 
 
 def act(plan: Plan, number: int, b: int, kept: Kept, mail: Mail) -> Acted:
-    """Round `number` of block b: those whom the mail reaches first tell others, around and above. Changes what is kept."""
+    """Round `number` of block b: those whom the mail reaches first tell others, around and above."""
     key, c = plan.key(number, b), int(plan.cut.community[b])
-    bits, before = kept.bits, kept.bits.copy()
+    bits, before, counts = kept.bits.copy(), kept.bits.copy(), kept.counts.copy()
     new, arrived, sent_up, heard = compiled(plan.kernel.__name__)(
         b, np.uint64(key), mail.told, mail.told_own, mail.named, bits, before, *plan.keys, plan.table, plan.cut,
         plan.alive, *plan.room,
     )  # fmt: skip
     around, own = tell(plan, b, c, new, key)
-    counts = kept.counts
     came = arrived if number else 0  # nobody sent the publisher what it published
     counts[ARRIVED] += came
     counts[PARASITES] += 0 if plan.table.wants[c] else came
@@ -210,7 +208,7 @@ def merged(plan: Plan, came: Iterator[tuple[int, Sent]]) -> dict[int, Mail]:
 
 
 def rounds(plan: Plan) -> Iterator[dict[int, Acted]]:
-    """All rounds of an event in this process, until nobody new is reached: what the blocks did that anything came to."""
+    """All rounds of an event in this process, until nobody new is reached: what those blocks did that were told."""
     kept: dict[int, Kept] = {}
     mail, number = plan.publish(), 0
     while mail:

@@ -1,4 +1,4 @@
-"""How many, drawn as one: so many coins, picks or processes are divided without drawing for each. Exact in distribution.
+"""How many, drawn as one: coins, picks and processes are divided without a draw for each. Exact in distribution.
 
 What comes out depends on the key alone. Chances are worked out to about 13 digits, as sums of logarithms.
 """
@@ -26,17 +26,18 @@ def dice(key: int) -> Dice:
 
 
 def survivors(senders: int, told: int, reach: float, throw: Dice) -> Counts:
-    """Each sender tells `told`, and each message arrives with the chance `reach`: how many senders have h that arrive."""
+    """Each sender tells `told`, each message arrives with the chance `reach`: how many senders have h that do."""
     left = np.zeros(told + 1, np.int64)
     if reach >= 1.0 or told == 0:
         left[told] = senders
         return left
-    return _throw(throw, np.array([senders]), binomial_chances(told, reach)[None, :])[0]
+    left[:] = _throw(throw, np.array([senders]), binomial_chances(told, reach)[None, :])[0]
+    return left
 
 
 def divided(having: Counts, first: int, others: Sequence[int], throw: Dice) -> list[Counts]:
     """`having[r]` senders have r different targets each among `first` + sum(others) alike: for each of these parts, how
-    many senders have h of their targets in it. `first` stands apart so that most of the chances are the same for all."""
+    many senders have h of them in it. `first` stands apart so that most of the chances are the same for all."""
     parts: list[Counts] = []
     left, rest, most = having, first + sum(others), len(having) - 1
     for size in (first, *others):
@@ -73,8 +74,8 @@ def _throw(throw: Dice, many: Counts, chances: Chances) -> Counts:
 
 def binomial_chances(n: int, p: float) -> Chances:
     """Of 0 to n heads."""
-    if p <= 0.0:
-        return np.eye(1, n + 1)[0]
+    if p in (0.0, 1.0):
+        return _normal(np.where(np.arange(n + 1) == n * p, 0.0, -np.inf))
     heads = np.arange(n + 1)
     logs = np.array([math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1) for k in range(n + 1)])
     return _normal(logs + heads * math.log(p) + (n - heads) * math.log1p(-p))
@@ -86,8 +87,8 @@ def split_chances(here: int, elsewhere: int, most: int) -> Chances:
 
 
 def _split_chances(here: int, elsewhere: int, most: int) -> Chances:
-    """Row r: of r different ones among here + elsewhere, the chance that h are here. What cannot be has the row's chance
-    of an empty hand: it is never asked for."""
+    """Row r: of r different ones among here + elsewhere, the chance that h are here. Rows of more than there are say
+    nothing: nobody has so many."""
     had, hits = np.arange(most + 1)[:, None], np.arange(most + 1)[None, :]
     away = had - hits
     ways = np.array([math.lgamma(k + 1) for k in range(most + 1)])
@@ -111,7 +112,8 @@ def _falling(n: int, most: int) -> Chances:
 
 def _normal(logs: Chances) -> Chances:
     chances: Chances = np.exp(logs - logs.max())
-    return chances / chances.sum()
+    chances /= chances.sum()
+    return chances
 
 
 def hypergeometric(drawn: int, here: int, elsewhere: int, throw: Dice) -> int:

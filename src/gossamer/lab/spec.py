@@ -25,8 +25,9 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 
     name: str
     protocol: str
-    engine: Literal["kernel", "machine", "world"] = "kernel"
-    "Arrays; machines in synchronous rounds on fixed tables; or machines that find each other, under `[world]`."
+    engine: Literal["kernel", "machine", "world", "blocks"] = "kernel"
+    """Arrays; machines in synchronous rounds on fixed tables; machines that find each other, under `[world]`; or blocks
+    of processes, over as many tasks as there are."""
     runs: int = 100
     seed: int = 1
     about: str = ""

@@ -3,7 +3,7 @@
 import hashlib
 import itertools
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import msgspec
@@ -43,9 +43,13 @@ def _toml(value: Any) -> str:
 
 def run_trials(point: Point, runs: Sequence[int], source: str, threads: int = 1) -> list[Any]:
     """Rows of these runs, of the kind the study has."""
+    seeds = [seed_of(point.spec.experiment.seed, run) for run in runs]
+    return rows_of(point, runs, source, trials_of(point.spec).run(point.spec, seeds, threads))
+
+
+def rows_of(point: Point, runs: Sequence[int], source: str, found: Iterable[tuple[int, dict[str, Any]]]) -> list[Any]:
+    """What was found of these runs, each by its position among them, as rows."""
     named = [_named(point, run, source) for run in runs]
-    seeds = [each["seed"] for each in named]
-    found = trials_of(point.spec).run(point.spec, seeds, threads)
     return [point.spec.row(**named[position], **said) for position, said in found]
 
 

@@ -1,9 +1,9 @@
 """A community cut into blocks, each a bit per process: for more processes than one machine, or one task, holds.
 
-Members of a community are alike: a sender tells any others of it with the same chance. So nobody need say whom he tells.
-A sending block draws how many of its senders have how many of their targets in each block (`fast/dividing.py`), and the
-block that is told draws who they are. That is the same in distribution, target by target, since a uniform choice of
-different members is, for each block, so many different ones of it, uniformly chosen.
+Members of a community are alike: a sender tells any others of it with the same chance. So no sender need say whom it
+tells. Its block draws how many senders have how many of their targets in each block (`fast/dividing.py`), and the block
+that is told draws who they are. That is the same in distribution: a uniform choice of different members is, seen from a
+block, a uniform choice of so many different ones of it, whatever happens in the others.
 
 Dead processes stand at the end of each block: positions mean nothing else, and so the dead need no bits.
 Plain Python over arrays, as in `infection`; `fast/` compiles it.

@@ -18,6 +18,7 @@ from gossamer.core.errors import Misuse
 from gossamer.lab.grid import Point
 from gossamer.lab.plan import Chunk, Waves, chunks, share_out, task_count
 from gossamer.lab.trial import point_id, run_or_report
+from gossamer.pipeline.blocks import News, Trial, runs_in_blocks, trials_in_blocks
 from gossamer.pipeline.compacting import compact
 from gossamer.pipeline.jobs import Jobs, cores_of
 from gossamer.pipeline.outcomes import Outcomes, Record, finished_runs, new_name, parts, spans_of
@@ -25,6 +26,8 @@ from gossamer.pipeline.places import literally
 from gossamer.pipeline.schemas import arrow_schema, spark_schema
 from gossamer.pipeline.shipping import receive_tables, send_tables
 
+ROUNDS = "rounds"
+"Beside the outcomes: where the trials stand that take all tasks."
 UNDER_WAY = 2
 LOOK_S = 0.5
 COMPRESSION = "zstd"
@@ -64,7 +67,29 @@ def run_chunks(
     outcomes: Outcomes,
     jobs: Jobs | None = None,
     tell: Told = lambda ran: None,
+    news: News = lambda text: None,
 ) -> Swept:
+    """`news` hears of the rounds of trials that take all tasks, which come after all others."""
+    apart = [chunk for chunk in cut if runs_in_blocks(chunk.point)]
+    swept = run_waves(spark, [chunk for chunk in cut if not runs_in_blocks(chunk.point)], outcomes, jobs, tell)
+    for trial in trials_in_blocks(spark, apart, outcomes.folder.parent / ROUNDS, news):
+        keep_trial(spark, trial, outcomes)
+        swept += Swept(1, 0)
+        tell(swept.ran)
+    return swept
+
+
+def keep_trial(spark: SparkSession, trial: Trial, outcomes: Outcomes) -> None:
+    """The rows of one trial as a wave of their own."""
+    name, row = new_name(), trial.point.spec.row
+    place = outcomes.wave(name)
+    rows = spark.createDataFrame(pa.Table.from_batches([batch_of(trial.rows, row)]), spark_schema(row))
+    rows.coalesce(1).write.option("compression", COMPRESSION).parquet(place.uri)
+    runs = {point_id(trial.point): [(trial.run, trial.run + 1)]}
+    outcomes.keep(Record(wave=name, row=row.__name__, trials=1, runs=runs, files=parts(place)))
+
+
+def run_waves(spark: SparkSession, cut: Sequence[Chunk], outcomes: Outcomes, jobs: Jobs | None, tell: Told) -> Swept:
     if not cut:
         return Swept(0, 0)
     jobs, swept, cores = jobs or Jobs(spark), Swept(0, 0), cores_of(spark)

@@ -86,6 +86,9 @@ def check(raw: Mapping[str, Any], source: str) -> Spec:
     """Raw TOML as what it is about, or one sentence about the first thing that is wrong."""
     try:
         head = head_of(raw)
-        return cast(Spec, study_of(head.protocol).read(raw, head))
+        study = study_of(head.protocol)
+        if head.engine == "blocks" and study is not Communities:
+            raise Misuse('experiment.engine = "blocks" runs camcast only')
+        return cast(Spec, study.read(raw, head))
     except Misuse as wrong:
         raise SpecError(f"{source}: {wrong}") from None

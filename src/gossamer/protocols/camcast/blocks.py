@@ -1,7 +1,7 @@
-"""CAMCAST among blocks of processes: what one block does in one round. Decisions are those of `rules.py` and `kernel.py`.
+"""CAMCAST among blocks of processes: what one block does in one round, by the rules of `rules.py` and `kernel.py`.
 
-Inside a community targets are alike, and counts go from block to block. Super-topic tables belong to processes, over all
-events of a run: who elects itself, to whom its links lead and what gets lost are the kernel's own draws, and ids go up.
+Inside a community targets are alike, and counts go from block to block. A super-topic table belongs to its process, for
+all events of a run: who elects itself, whither its links lead and what gets lost are the kernel's own draws; ids go up.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ def fanouts(setting: Setting) -> Sequence[int]:
 
 
 def electors(c: Any, s: Any, start: Any, fresh: Any, keys: Any, table: Any, who: Any) -> Any:
-    """How many of the newly reached elect themselves for a super-community; their numbers go into `who`, if it has room."""
+    """How many of the newly reached elect themselves for a super-community; who, goes into `who`, if it has room."""
     count, ordinal = 0, np.uint64(s - table.supers_first[c])
     for i in range(len(fresh)):
         if fresh[i]:

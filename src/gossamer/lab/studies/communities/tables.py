@@ -18,6 +18,8 @@ from gossamer.sim.conditions import Conditions
 COMMUNITY_MAX = 2**31
 "Picks are 32 bits wide; half of that keeps the rounding of a pick below one part in two."
 WORLD_MAX = 20_000
+BLOCKS_MAX = 10_000
+"Every block of a community tells every other how many it tells there: the work grows with the square."
 ELSEWHERE = ("recovery", "spidercast", "hpmcast", "comparison")
 "What is studied in other ways."
 BY_COMMUNITY = (
@@ -68,6 +70,13 @@ class PublishSpec(Struct, frozen=True, forbid_unknown_fields=True):
         return self.climb if isinstance(self.climb, tuple) else (self.climb,)
 
 
+class BlocksSpec(Struct, frozen=True, forbid_unknown_fields=True):
+    """[blocks]"""
+
+    processes: int = 1 << 22
+    "Processes of a block, at most. A bit for each should fit the processor's second-level cache."
+
+
 class Communities(Struct, frozen=True, tag="communities"):
     """What an experiment file about communities says of one point."""
 
@@ -79,6 +88,7 @@ class Communities(Struct, frozen=True, tag="communities"):
     faults: FaultsSpec = field(default_factory=FaultsSpec)
     figures: tuple[FigureSpec, ...] = ()
     world: Conditions = field(default_factory=Conditions)
+    blocks: BlocksSpec = field(default_factory=BlocksSpec)
 
     row: ClassVar[type[Struct]] = Outcome
     trials: ClassVar[str] = "gossamer.lab.studies.communities.trials"
@@ -96,7 +106,8 @@ class Communities(Struct, frozen=True, tag="communities"):
         return spec
 
     def identity(self) -> tuple[Any, ...]:
-        return ([*self.topics.items()], self.params, self.network, self.faults, self.publish, self.world)
+        said = ([*self.topics.items()], self.params, self.network, self.faults, self.publish, self.world)
+        return (*said, self.blocks) if self.experiment.engine == "blocks" else said
 
     def population(self) -> str:
         return f"{sum(each.size for each in self.topics.values()):,} processes"
@@ -167,7 +178,12 @@ def params_for(spec: Communities, name: str) -> Struct:
     return convert({**msgspec.structs.asdict(params), **said}, type(params), where)
 
 
-TABLES: dict[str, type[Struct]] = {"publish": PublishSpec, "faults": FaultsSpec, "world": Conditions}
+TABLES: dict[str, type[Struct]] = {
+    "publish": PublishSpec,
+    "faults": FaultsSpec,
+    "world": Conditions,
+    "blocks": BlocksSpec,
+}
 
 
 def _spec(raw: Mapping[str, Any], head: Head) -> Communities:
@@ -217,6 +233,10 @@ def _check_sense(spec: Communities) -> None:
         _check_world(spec)
     elif spec.world != Conditions():
         raise Misuse('[world] needs experiment.engine = "world"')
+    if head.engine == "blocks":
+        _check_blocks(spec)
+    elif spec.blocks != BlocksSpec():
+        raise Misuse('[blocks] needs experiment.engine = "blocks"')
     _check_topics(spec)
     probability("faults.fraction", spec.faults.fraction)
     if spec.faults.fraction and spec.faults.kind == "none":
@@ -240,6 +260,17 @@ def _check_world(spec: Communities) -> None:
     processes = sum(each.size for each in spec.topics.values())
     if processes > WORLD_MAX:
         raise Misuse(f"a world holds at most {WORLD_MAX:,} processes, not {processes:,}: use the kernel for more")
+
+
+def _check_blocks(spec: Communities) -> None:
+    if spec.experiment.protocol != "camcast":
+        raise Misuse('experiment.engine = "blocks" runs camcast only')
+    most = spec.blocks.processes
+    if not 1 <= most <= COMMUNITY_MAX:
+        raise Misuse(f"blocks.processes must be between 1 and {COMMUNITY_MAX:,}, not {most:,}")
+    count = sum(-(-each.size // most) for each in spec.topics.values())
+    if count > BLOCKS_MAX:
+        raise Misuse(f"there would be {count:,} blocks, {BLOCKS_MAX:,} is the most: raise blocks.processes")
 
 
 def _check_topics(spec: Communities) -> None:

@@ -1,11 +1,12 @@
 """Runs of a study of communities, with any of its engines, and what they cost."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
 from gossamer.core.setting import Publication, Setting
 from gossamer.core.tally import COLUMNS, REACHED
+from gossamer.fast import blocks
 from gossamer.fast import engine as fast
 from gossamer.lab.studies.communities.tables import Communities
 from gossamer.protocols import CATALOGUE
@@ -13,6 +14,9 @@ from gossamer.sim import engine as sim
 from gossamer.sim.camcast_world import CommunitiesTown
 
 KERNEL_S_PER_MESSAGE = 10e-9
+BLOCKS_S_PER_MESSAGE = 2e-9
+BLOCKS_S_PER_ROUND = 1.0
+BLOCKS_ROUNDS = 20
 MACHINE_S_PER_MESSAGE = 12e-6
 WORLD_S_PER_PROCESS_AND_S = 0.6e-3
 S_PER_TRIAL = 30e-6
@@ -62,14 +66,39 @@ def _world(spec: Communities, setting: Setting, seeds: Sequence[int], threads: i
             yield Ran(publication, position, told.rows, told.memory, town.load_spread())
 
 
-ENGINES = {"kernel": _kernel, "machine": _machine, "world": _world}
+def _blocks(spec: Communities, setting: Setting, seeds: Sequence[int], threads: int) -> Iterator[Ran]:
+    """All blocks in this process, one after the other; `pipeline/blocks.py` deals the same ones out."""
+    for position, seed in enumerate(seeds):
+        for publication in spec.publications():
+            yield of_blocks(
+                spec, setting, publication, position, blocks.spread(plan_of(spec, publication, seed)).tolist()
+            )
+
+
+ENGINES = {"kernel": _kernel, "machine": _machine, "world": _world, "blocks": _blocks}
+
+
+def plan_of(spec: Communities, publication: Publication, seed: int) -> blocks.Plan:
+    return blocks.Plan(spec.setting(), publication, seed, spec.blocks.processes)
+
+
+def of_blocks(
+    spec: Communities, setting: Setting, publication: Publication, position: int, rows: Sequence[Sequence[int]]
+) -> Ran:
+    memory = import_module(str(CATALOGUE[spec.experiment.protocol].kernel)).memory(setting)
+    return Ran(publication, position, rows, memory)
 
 
 def run(spec: Communities, seeds: Sequence[int], threads: int) -> Iterator[tuple[int, dict[str, Any]]]:
     """A row per run, event and community: which of the seeds it is of, and what it says."""
     setting = spec.setting()
+    return told(spec, setting, ENGINES[spec.experiment.engine](spec, setting, seeds, threads))
+
+
+def told(spec: Communities, setting: Setting, found: Iterable[Ran]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """What was run, in the words of its rows."""
     counted = spec.experiment.engine != "kernel" or setting.processes <= fast.COUNT_ARRIVALS_UP_TO
-    for ran in ENGINES[spec.experiment.engine](spec, setting, seeds, threads):
+    for ran in found:
         for index, (community, row) in enumerate(zip(setting.communities, ran.rows, strict=True)):
             said: dict[str, Any] = dict(zip(COLUMNS, row, strict=True))
             if not counted:
@@ -99,6 +128,9 @@ def messages_expected(spec: Communities) -> int:
 def trial_s(spec: Communities) -> float:
     """About how long one trial takes on one core."""
     engine = spec.experiment.engine
+    if engine == "blocks":
+        events = len(spec.publications())
+        return messages_expected(spec) * BLOCKS_S_PER_MESSAGE + events * BLOCKS_ROUNDS * BLOCKS_S_PER_ROUND
     per_message = KERNEL_S_PER_MESSAGE if engine == "kernel" else MACHINE_S_PER_MESSAGE
     living_s = lived_s(spec) * WORLD_S_PER_PROCESS_AND_S if engine == "world" else 0.0
     return S_PER_TRIAL + messages_expected(spec) * per_message + living_s
@@ -114,5 +146,6 @@ def lived_s(spec: Communities) -> float:
 
 
 def memory_bytes(spec: Communities) -> int:
-    """A kernel keeps one byte per process, a machine some kilobytes."""
-    return spec.setting().processes * (1 if spec.experiment.engine == "kernel" else 6_000) + 1_000_000
+    """A kernel keeps one byte per process, blocks a bit, a machine some kilobytes."""
+    each = {"kernel": 1, "blocks": 1 / 8}.get(spec.experiment.engine, 6_000)
+    return int(spec.setting().processes * each) + 1_000_000
