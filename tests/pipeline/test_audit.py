@@ -129,8 +129,16 @@ def test_latency_counts_deliveries_at_other_nodes_and_hops_too(audited: Audited)
 
 def test_times_are_rounded_to_four_digits(spark: "SparkSession") -> None:
     told = {
-        0: 0, -1: -1, 9_999: 9_999, 10_000: 10_000, 12_345: 12_350, -12_344: -12_340, 99_995: 100_000,
-        100_000: 100_000, 1_234_567_890: 1_235_000_000, 2**53 - 1: 9_007_000_000_000_000,
+        0: 0,
+        -1: -1,
+        9_999: 9_999,
+        10_000: 10_000,
+        12_345: 12_350,
+        -12_344: -12_340,
+        99_995: 100_000,
+        100_000: 100_000,
+        1_234_567_890: 1_235_000_000,
+        2**53 - 1: 9_007_000_000_000_000,
     }
     rows = spark.createDataFrame([(us,) for us in told], "us long").select("us", rounded("us").alias("told")).collect()
     assert {row["us"]: row["told"] for row in rows} == told

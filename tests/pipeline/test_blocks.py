@@ -46,7 +46,12 @@ class Stopped(Exception):
 
 def in_blocks(most: int) -> "Point":
     raw, _ = read("camcast/billion")
-    for field, value in (('topics.".".size', 2), ('topics.".d".size', 0), ('topics.".d.g".size', 12), ("experiment.seed", 2)):
+    for field, value in (
+        ('topics.".".size', 2),
+        ('topics.".d".size', 0),
+        ('topics.".d.g".size', 12),
+        ("experiment.seed", 2),
+    ):
         put(raw, field, value, SOURCE)
     put(raw, "blocks.processes", most, SOURCE)
     (point,) = points(raw, SOURCE)
