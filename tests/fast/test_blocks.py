@@ -84,7 +84,7 @@ def test_every_variant_does(params: Any, shape: str, fault: str, most: int) -> N
     made = setting(SMALL[shape], params, LOSSY, FAULTS[fault])
     home = len(made.communities) - 1
     for climb in (None, 0.4):
-        assert_alike(made, Publication(home, 0, climb), runs=300, most=most)
+        assert_alike(made, Publication(home, 0, climb), runs=120, most=most)
 
 
 def test_who_is_reached_follows_the_exact_law() -> None:

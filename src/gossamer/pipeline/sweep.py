@@ -74,6 +74,7 @@ def run_chunks(
     swept = run_waves(spark, [chunk for chunk in cut if not runs_in_blocks(chunk.point)], outcomes, jobs, tell)
     for trial in trials_in_blocks(spark, apart, outcomes.folder.parent / ROUNDS, news):
         keep_trial(spark, trial, outcomes)
+        compact(spark, outcomes)
         swept += Swept(1, 0)
         tell(swept.ran)
     return swept
