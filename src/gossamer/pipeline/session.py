@@ -152,9 +152,10 @@ def settings(master: str, app: str, given: Mapping[str, str], brief: bool = Fals
     if master.startswith("local"):
         ours["spark.ui.enabled"] = "false"  # gone with the command, before anybody has found its port
         ours["spark.sql.shuffle.partitions"] = str(os.cpu_count() or 2)  # 200 are for many machines: each costs a task
+    if is_local(master):
+        ours["spark.driver.memory"] = f"{driver_mib(memory_here())}m"
     if brief and is_local(master):
         ours |= brief_settings()
-        ours["spark.driver.memory"] = f"{driver_mib(memory_here())}m"
     ours = {key: value for key, value in ours.items() if key not in settings_of_this_spark()}
     return ours | dict(given) | {"spark.master": master, "spark.app.name": app}
 
