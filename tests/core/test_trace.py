@@ -14,7 +14,7 @@ KINDS_OF_THE_DESIGN = (
     "subscribe unsubscribe publish send receive deliver duplicate parasite "
     "relay reject gap recover drop crash start stop alive"
 )
-COLUMNS_OF_THE_DESIGN = "seq at_us kind peer topic publisher incarnation sequence hops bytes detail"
+COLUMNS_OF_THE_DESIGN = "seq at_us kind peer topic publisher incarnation sequence hops bytes detail attributes"
 
 NUMBERS = st.none() | st.integers(0, 2**64 - 1)
 ROWS = st.builds(

@@ -100,4 +100,4 @@ def test_larger_runs_are_expected_to_cost_more() -> None:
     assert trial_s(larger) > trial_s(kernel)
     assert memory_bytes(larger) > memory_bytes(kernel)
     made = points(small(sweep={"workload.interest": [0.1, 0.2]}), SOURCE)
-    assert estimate(made, ()).trials == 4
+    assert estimate(made, {}).trials == 4
