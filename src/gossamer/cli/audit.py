@@ -10,13 +10,15 @@ from rich.markup import escape
 from rich.table import Table
 
 from gossamer.cli.console import SafeConsole
+from gossamer.cli.follow import Showing, follow
 from gossamer.cli.keys import read_passphrase
 from gossamer.cli.on_spark import Where, on_spark, starting_spark, step_by_step
 from gossamer.cli.terminal import say_json
+from gossamer.core.errors import Misuse
 from gossamer.core.trace import Head
 from gossamer.live.keys.auditing import AuditKey, keys_of_files
 from gossamer.pipeline.audit import STEPS, Unlock, audit_case
-from gossamer.pipeline.audit_case import Case, opened
+from gossamer.pipeline.audit_case import Case, following_in, opened
 from gossamer.pipeline.audit_verdict import Result, Verdict
 from gossamer.pipeline.results import read_table
 from gossamer.pipeline.session import Session
@@ -49,6 +51,19 @@ WIDE = 100
     help="audit.key of `gossamer keys audit`: opens attributes, to judge filters (repeatable).",
 )
 @click.option("--passphrase-file", type=click.Path(path_type=Path), help="Opens --key, if it is encrypted.")
+@click.option(
+    "--follow", "following", is_flag=True, help="The verdict while the network runs, until every node stopped."
+)
+@click.option("--for", "for_s", type=click.FloatRange(min=0), metavar="SECONDS", help="How long to --follow at most.")
+@click.option(
+    "--deadline",
+    "deadline_s",
+    type=click.FloatRange(min=1),
+    default=30.0,
+    show_default=True,
+    metavar="SECONDS",
+    help="With --follow: when what has not come is missing, and who says nothing is silent.",
+)
 @on_spark
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
 def command(
@@ -56,6 +71,9 @@ def command(
     out: Path | None,
     keys: tuple[Path, ...],
     passphrase_file: Path | None,
+    following: bool,
+    for_s: float | None,
+    deadline_s: float,
     where: Where,
     as_json: bool,
 ) -> None:
@@ -64,10 +82,21 @@ def command(
     TRACES is the folder the nodes write to, with the segments of killed nodes and of several runs as they are. Writes
     verdict.json, tables and report.html to --out. Exit code 0 if the promise holds, 1 if it does not, 3 if there was
     nothing to judge: no trace that could be read, or no delivery that was owed.
+
+    With --follow it reads on as traces grow, and ends with Ctrl-C, after --for, or when every node has stopped or is
+    silent; the next one goes on from there.
     """
     console = SafeConsole(stderr=as_json)
     out = out or traces / "audit"
     unlock = Unlocking(keys, passphrase_file) if keys else None
+    if following:
+        showing = Showing(console, out, f"gossamer audit {traces.name} --follow --out {out.name}", as_json)
+        with following_in(traces, out), starting_spark(console, where) as spark:
+            seen = follow(spark, traces, out, deadline_s, for_s, unlock, showing)
+            if not seen.over:
+                sys.exit(EXIT_CODES[seen.result])
+    elif for_s is not None:
+        raise Misuse("--for says how long to --follow: give both, or neither")
     with opened(traces, out) as case:
         where.brief = case.brief
         with starting_spark(console, where) as spark:

@@ -135,14 +135,23 @@ def set_clocks(desk: Desk, rows: DataFrame, heads: Sequence[Head]) -> tuple[Data
     return clocks.shift_times(rows, between), said
 
 
-def make_frames(desk: Desk, told: DataFrame, say: Say, opener: Opener | None = None) -> Frames:
-    """From rows to who should have what, and what came where; each step is settled before the next."""
+def make_frames(
+    desk: Desk,
+    told: DataFrame,
+    say: Say,
+    opener: Opener | None = None,
+    sums: DataFrame | None = None,
+    standing: DataFrame | None = None,
+) -> Frames:
+    """From rows to who should have what, and what came where; each step is settled before the next. Where `told` are
+    the rows about some events only, `sums` sums up all rows there are, and `standing` says who wants what."""
     say("lives")
-    sums = desk.settle(sum_rows(told), "sums")
+    sums = desk.settle(sum_rows(told), "sums") if sums is None else sums
+    standing = told if standing is None else standing
     lives = desk.settle(list_lives(sums), "lives")
     say("interests")
-    topics, filters = sums.where("topic is not null").select("run", "topic"), list_filters(told)
-    found = number_filters(find_interests(told, lives), filters)
+    topics, filters = sums.where("topic is not null").select("run", "topic"), list_filters(standing)
+    found = number_filters(find_interests(standing, lives), filters)
     interests = desk.settle(spread_over_topics(found, topics), "interests")
     published = list_events(told, lives)
     events = desk.settle(

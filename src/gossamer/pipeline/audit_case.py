@@ -43,13 +43,27 @@ class Case(Struct, frozen=True):
 @contextlib.contextmanager
 def opened(traces: Path, out: Path) -> Iterator[Case]:
     """Refused if there are no traces, `out` is no folder, or another audit is writing there."""
-    if out.exists() and not out.is_dir():
-        raise Misuse(f"--out {out} is a file: name a folder")
+    check_folder(out)
     found, foreign = find_segments(traces, out)
     if not found:
         raise Misuse(f"there are no traces below {traces}: name the folder that the nodes write their traces to")
     with held(make_folder(out)):
         yield Case(out, found, foreign)
+
+
+@contextlib.contextmanager
+def following_in(traces: Path, out: Path) -> Iterator[None]:
+    """The same, where traces are still to come."""
+    check_folder(out)
+    if not traces.is_dir():
+        raise Misuse(f"{traces} is not a folder: name the one that the nodes write their traces to")
+    with held(make_folder(out)):
+        yield
+
+
+def check_folder(out: Path) -> None:
+    if out.exists() and not out.is_dir():
+        raise Misuse(f"--out {out} is a file: name a folder")
 
 
 @contextlib.contextmanager

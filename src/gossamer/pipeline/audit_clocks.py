@@ -87,12 +87,12 @@ def shift_between_hosts(heads: Sequence[Head], delays: Sequence[Delay]) -> tuple
     return shifts, unknown
 
 
-def shift_times(rows: DataFrame, shifts: Mapping[Life, int]) -> DataFrame:
-    """The same rows by corrected clocks."""
+def shift_times(rows: DataFrame, shifts: Mapping[Life, int], *times: str) -> DataFrame:
+    """The same rows by corrected clocks; `times` are the columns that tell one, if it is not `at_us`."""
     moved = [(*life, by) for life, by in shifts.items() if by]
     if not moved:
         return rows
     table = rows.sparkSession.createDataFrame(moved, "run string, node long, life long, shift_us long")
-    corrected = F.col("at_us") + F.coalesce("shift_us", F.lit(0))
+    corrected = {time: F.col(time) + F.coalesce("shift_us", F.lit(0)) for time in times or ["at_us"]}
     joined = rows.join(F.broadcast(table), ["run", "node", "life"], "left")
-    return joined.withColumn("at_us", corrected).drop("shift_us")
+    return joined.withColumns(corrected).drop("shift_us")

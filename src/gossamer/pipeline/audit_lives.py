@@ -34,6 +34,27 @@ def sum_rows(told: DataFrame) -> DataFrame:
     )
 
 
+def merge_sums(sums: DataFrame) -> DataFrame:
+    """Sums of different rows as those of all of them."""
+    return sums.groupBy(*LIFE, "name", "host", "level", "kind", "topic", "noticed").agg(
+        F.sum("rows").alias("rows"),
+        F.min("first_us").alias("first_us"),
+        F.max("last_us").alias("last_us"),
+        F.max("last_seq").alias("last_seq"),
+        F.sum("bytes").alias("bytes"),
+    )
+
+
+def keep_standing(told: DataFrame) -> DataFrame:
+    """Of these rows those that say who wants what, as `find_interests` needs them: of a life's publications on a topic
+    one that is as early as any."""
+    published = is_kind("publish") & F.col("topic").isNotNull()
+    first = Window.partitionBy(*LIFE, "topic").orderBy("at_us", "seq")
+    earliest = told.where(published).withColumn("nth", F.row_number().over(first)).where("nth = 1").drop("nth")
+    role = is_kind("relay") & F.col("publisher").isNull()
+    return told.where(is_kind("subscribe", "unsubscribe") | role).unionByName(earliest)
+
+
 def is_noticed() -> Column:
     """A gap in a publisher's events, and not one that a reader was told of."""
     counted = F.coalesce("detail", F.lit("")) != "uncounted"

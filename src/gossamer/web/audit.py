@@ -44,10 +44,14 @@ def sentence(verdict: Verdict) -> str:
             )
         carried = " but those who carry for others" if verdict.relays else ""
         return f"The promise holds. {kept}, nobody{carried} got an event unasked, and nobody got one twice."
+    return broken_sentence(verdict.broken, verdict.parasites, verdict.duplicates)
+
+
+def broken_sentence(broken: int, parasites: int, duplicates: int) -> str:
     wrong = [
-        (verdict.broken, "promised delivery is missing", "promised deliveries are missing"),
-        (verdict.parasites, "event came to a node that did not want it", "events came to nodes that did not want them"),
-        (verdict.duplicates, "delivery was made twice", "deliveries were made twice"),
+        (broken, "promised delivery is missing", "promised deliveries are missing"),
+        (parasites, "event came to a node that did not want it", "events came to nodes that did not want them"),
+        (duplicates, "delivery was made twice", "deliveries were made twice"),
     ]
     said = [f"{count:,} {one if count == 1 else many}" for count, one, many in wrong if count]
     return f"The promise does not hold: {', '.join(said)}."

@@ -63,8 +63,8 @@ class Section:
     "Whether these claims are counted by themselves, and not on top of the page."
 
 
-def render(title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> str:
-    """The page as text: the same input gives the same bytes."""
+def render(title: str, lead: str, facts: Facts, sections: Sequence[Section], refresh_s: int = 0) -> str:
+    """The page as text: the same input gives the same bytes. `refresh_s`: whoever looks at it gets it anew so often."""
     shown: list[dict[str, Any]] = [
         {
             "title": section.title,
@@ -80,6 +80,7 @@ def render(title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> 
     claims = [claim for section in shown if not section["apart"] for claim in section["claims"]]
     return template().render(
         title=title,
+        refresh_s=refresh_s,
         lead=lead,
         facts=list(facts.items() if isinstance(facts, Mapping) else facts),
         sections=shown,
@@ -88,9 +89,9 @@ def render(title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> 
     )
 
 
-def write(path: Path, title: str, lead: str, facts: Facts, sections: Sequence[Section]) -> Path:
+def write(path: Path, title: str, lead: str, facts: Facts, sections: Sequence[Section], refresh_s: int = 0) -> Path:
     """Render to a file. Whoever has the old page open never reads half of the new one."""
-    page = render(title, lead, facts, sections)
+    page = render(title, lead, facts, sections, refresh_s)
     path.parent.mkdir(parents=True, exist_ok=True)
     half = path.with_name(f".{path.name}.{os.getpid()}.half")
     try:

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TypeVar
 from zlib import crc32
 
 import msgspec
+from msgspec import Struct
 
 from gossamer.core.errors import SpecError
 from gossamer.core.trace import VERSION, Head, Row
@@ -20,6 +21,7 @@ OPEN, SEALED = ".open", ".segment"
 "How the name of a file ends that is being written, and of one that is finished."
 RECORD_BYTES_MAX = 64 * 2**20
 "A length above this is damage, not a record."
+DAMAGED_MAX = 2
 ROWS_MAX = 20_000
 "Rows of one record: a tick that has more writes several, so that none comes near the limit of a record."
 
@@ -59,14 +61,26 @@ class RecordReader:
         self.path = path
         self.problem: str | None = None
         self.bytes_read = 0
+        self.whole = 0
+        "Where the last whole record ends."
+        self.damaged = 0
+        "Damaged records in a row; from the second on, the rest of the file is left out."
+        self.end: int | None = None
+        "Records that begin there or later are somebody else's."
 
     def _contents(self, file: BinaryIO) -> Iterator[bytes]:
-        """Contents of the whole records, the head's first. One damaged record is passed over; after a second in a row,
-        or a length that cannot be, nothing tells where the next would begin. SpecError if it is no such file at all."""
+        """Contents of the whole records, the head's first. SpecError if it is no such file at all."""
         if file.read(len(self.magic)) != self.magic:
             raise SpecError(f"{self.path.name} is not a {self.what}")
-        damaged = 0
-        while damaged < 2 and (prefix := file.read(_PREFIX.size)):
+        yield from self._records(file)
+
+    def _records(self, file: BinaryIO) -> Iterator[bytes]:
+        """Contents of the whole records from here on. One damaged record is passed over; after a second in a row, or a
+        length that cannot be, nothing tells where the next would begin."""
+        while self.damaged < DAMAGED_MAX and (self.end is None or file.tell() < self.end):
+            prefix = file.read(_PREFIX.size)
+            if not prefix:
+                return
             at = file.tell() - len(prefix)
             if len(prefix) < _PREFIX.size:
                 self.problem = f"torn: {len(prefix)} bytes after the last whole record are left out"
@@ -74,6 +88,7 @@ class RecordReader:
             length, crc = _PREFIX.unpack(prefix)
             if not 0 < length <= RECORD_BYTES_MAX:
                 self.problem = f"damaged at byte {at}: the rest is left out"
+                self.damaged = DAMAGED_MAX
                 return
             content = file.read(length)
             self.bytes_read = file.tell()
@@ -81,13 +96,13 @@ class RecordReader:
                 left = len(prefix) + len(content)
                 self.problem = f"torn: {left} bytes after the last whole record are left out"
                 return
+            self.whole = self.bytes_read
             if crc32(content) != crc:
-                damaged += 1
-                self.problem = (
-                    f"damaged at byte {at}: " + ("a record is" if damaged < 2 else "the rest is") + " left out"
-                )
+                self.damaged += 1
+                left_out = "a record is" if self.damaged < DAMAGED_MAX else "the rest is"
+                self.problem = f"damaged at byte {at}: {left_out} left out"
                 continue
-            damaged = 0
+            self.damaged = 0
             yield content
 
     def _read_head(self, contents: Iterator[bytes], decoder: "msgspec.msgpack.Decoder[T]") -> T:
@@ -108,13 +123,70 @@ class SegmentReader(RecordReader):
         """Raises SpecError if this is no segment at all."""
         with self.path.open("rb") as file:
             contents = self._contents(file)
-            self.head = self._read_head(contents, _head)
-            if self.head.version > VERSION:
-                raise SpecError(
-                    f"{self.path.name} was written by a newer version (traces {self.head.version}): upgrade to read it"
-                )
-            for content in contents:
-                try:
-                    yield _rows.decode(content)
-                except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
-                    self.problem = f"a record holds no rows ({wrong}) and is left out"
+            self._begin(contents)
+            yield from self._rows(contents)
+
+    def _begin(self, contents: Iterator[bytes]) -> None:
+        self.head = self._read_head(contents, _head)
+        if self.head.version > VERSION:
+            raise SpecError(
+                f"{self.path.name} was written by a newer version (traces {self.head.version}): upgrade to read it"
+            )
+
+    def _rows(self, contents: Iterator[bytes]) -> Iterator[list[Row]]:
+        for content in contents:
+            try:
+                yield _rows.decode(content)
+            except (msgspec.DecodeError, UnicodeDecodeError) as wrong:  # its CRC is right: written so
+                self.problem = f"a record holds no rows ({wrong}) and is left out"
+
+
+class Place(Struct, frozen=True):
+    """How far a segment was read that still grows."""
+
+    at: int = 0
+    "Where the next record begins; 0: not even the head was there."
+    damaged: int = 0
+    "Damaged records just before."
+    more: bool = False
+    "Whether there was more to read, and no room for it."
+
+
+class PieceReader(SegmentReader):
+    """Rows of a part of a segment: the records that are whole and begin at one place or behind it, and before `end`."""
+
+    def __init__(self, path: Path, begin: Place, end: int) -> None:
+        super().__init__(path)
+        self._place, self._stop = begin, end
+
+    def __iter__(self) -> Iterator[list[Row]]:
+        with self.path.open("rb") as file:
+            yield from self._rows(self._part(file))
+
+    def skim(self) -> Place:
+        """Where the next part begins."""
+        with self.path.open("rb") as file:
+            if not self._place.at and not self._has_head(file):
+                return Place()
+            for _ in self._part(file):
+                pass
+            more = self.damaged < DAMAGED_MAX and self._stop <= self.whole < self.path.stat().st_size
+            return Place(self.whole, self.damaged, more)
+
+    def _part(self, file: BinaryIO) -> Iterator[bytes]:
+        contents = self._contents(file)
+        self._begin(contents)
+        if self._place.at > self.whole:
+            file.seek(self._place.at)
+            self.whole, self.damaged = self._place.at, self._place.damaged
+        self.end = self._stop
+        yield from contents
+
+    def _has_head(self, file: BinaryIO) -> bool:
+        """Whether its writer came so far."""
+        begun = file.read(len(self.magic) + _PREFIX.size)
+        file.seek(0)
+        if len(begun) < len(self.magic) + _PREFIX.size:
+            return False
+        length, _ = _PREFIX.unpack(begun[-_PREFIX.size :])
+        return len(begun) + int(length) <= self.path.stat().st_size or length > RECORD_BYTES_MAX

@@ -1,0 +1,202 @@
+"""Following a network says, once all is there, what the audit says of the finished traces, row by row."""
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from gossamer.pipeline.audit import audit_folder
+from gossamer.pipeline.audit_pairs import KEY
+from gossamer.pipeline.desk import Desk
+from gossamer.pipeline.follow_totals import COUNTS
+from gossamer.pipeline.results import read_table
+from pipeline.audit_stories import STORIES
+from pipeline.filter_stories import ASKED
+from pipeline.following import FAULTS, Followed, Growing
+from pipeline.stories import BEGAN_US, write_story
+from pipeline.wild_stories import FILTERED, WILD
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+TIMES = ("latency_us_p50", "latency_us_p90", "latency_us_p99")
+OF_FAULTS = {
+    "missing": ("topic", "community", "published_us", "promised", "had", "members"),
+    "parasites": ("topic", "stray", "declared", "found", "copies", "bytes", "first_us"),
+    "duplicates": ("topic", "times", "redelivered", "first_us"),
+}
+CALM = """
+p 0 start
+a 0 start
+a 0 subscribe .x
+b 0 start
+b 0 subscribe .x
+c 0 start
+p 5 publish .x p:1
+a 5.1 deliver .x p:1 hops=1
+b 5.2 deliver .x p:1 hops=2
+c 8 alive
+p 15 publish .x p:2
+a 15.1 deliver .x p:2 hops=1
+b 15.3 deliver .x p:2 hops=1
+p 25 stop
+a 25 stop
+b 25 stop
+c 25 stop
+"""
+FAULTY = {
+    "lost": CALM.replace("b 5.2 deliver .x p:1 hops=2", ""),
+    "doubled": CALM.replace("b 5.2 deliver .x p:1 hops=2", "b 5.2 deliver .x p:1 hops=2\nb 5.4 deliver .x p:1 hops=2"),
+    "unasked": CALM.replace("c 8 alive", "c 8 deliver .x p:1 hops=3"),
+}
+OF_EVENTS = (
+    *("topic", "published_us", "promised", "heard", "values", "expected", "delivered", "missing", "in_doubt"),
+    *("unmatched", "duplicates", "latency_us_max", "hops_max"),
+)
+
+
+def same(followed: Followed, out: Path) -> None:
+    """As the audit that wrote there."""
+    assert topics(followed.topics) == topics(read_table(out, "per_topic"))
+    assert events(followed.table("events")) == events(read_table(out, "events"))
+    for table in FAULTS:
+        assert rows(followed.table(table), *OF_FAULTS[table]) == rows(read_table(out, table), *OF_FAULTS[table])
+
+
+def topics(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    told = [{name: row[name] for name in ("run", "topic", *COUNTS, *TIMES)} for row in table]
+    return sorted(
+        (row for row in told if any(row[name] for name in COUNTS)), key=lambda row: (row["run"], row["topic"])
+    )
+
+
+def events(table: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    return rows(table, *OF_EVENTS)
+
+
+def rows(table: Sequence[dict[str, Any]], *columns: str) -> list[tuple[Any, ...]]:
+    """Without names, which a slice does not have."""
+    word = [row["event"] if "event" in row else "-".join(str(row[name]) for name in KEY[1:]) for row in table]
+    told = [(row["run"], event, *(row[column] for column in columns)) for row, event in zip(table, word, strict=True)]
+    return sorted(told, key=repr)
+
+
+def faulty(spark: "SparkSession", folder: Path) -> Followed:
+    for name, story in FAULTY.items():
+        write_story(folder / "finished", name, story)
+    return Followed(spark, Growing(folder / "finished", folder / "traces"), folder / "out")
+
+
+def in_pieces(followed: Followed, pieces: int) -> None:
+    growing = followed.growing
+    for piece in range(1, pieces + 1):
+        growing.grow(growing.times[len(growing.times) * piece // pieces - 1])
+        while followed.take():
+            pass
+    followed.end()
+
+
+def test_a_faulty_run_that_comes_in_pieces_is_judged_as_if_it_came_at_once(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    followed = faulty(spark, tmp_path)
+    in_pieces(followed, 2)
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed, tmp_path / "audit")
+    faults = [row for row in followed.alerts if row["kind"] in ("missing", "parasite", "duplicate")]
+    assert [(row["run"], row["kind"], row["state"], row["name"]) for row in faults] == [
+        ("doubled", "duplicate", "raised", "b"),
+        ("lost", "missing", "raised", "b"),
+        ("unasked", "parasite", "raised", "c"),
+    ]
+
+
+class Killed(BaseException):
+    """SIGKILL, as far as what is on disk can tell."""
+
+
+@pytest.mark.slow
+def test_killed_at_any_step_of_any_batch_it_ends_with_the_same(
+    spark: "SparkSession", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    followed = faulty(spark, tmp_path)
+    settle, left = Desk.settle, [0]
+
+    def killed(desk: Desk, frame: Any, name: str) -> Any:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Killed
+        return settle(desk, frame, name)
+
+    monkeypatch.setattr(Desk, "settle", killed)
+    step = 0
+    for moment in (1_000_000, 6_000_000, 14_000_000, 26_000_000):
+        followed.growing.grow(BEGAN_US + moment)
+        left[0] = step = step + 5
+        try:
+            followed.take()
+        except Killed:
+            followed.begin()
+            followed.again()
+        followed.again()  # what is done already changes nothing
+    left[0] = 0
+    followed.end()
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed, tmp_path / "audit")
+
+
+@pytest.mark.slow
+def test_a_nodes_traces_that_come_when_all_is_judged_open_again_what_they_are_about(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    followed = faulty(spark, tmp_path)
+    followed.growing.grow(followed.growing.times[-1], leave_out="a-1-0")
+    followed.take()
+    followed.end()
+    assert sum(row["expected"] for row in followed.topics) == 6  # nobody knows of a
+    shutil.copytree(tmp_path / "traces" / "lost", tmp_path / "traces" / "copies")
+    followed.take()
+    followed.growing.grow(followed.growing.times[-1])
+    followed.take()
+    assert [row["expected"] for row in followed.topics] == [4, 4, 4]
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed, tmp_path / "audit")
+
+
+@pytest.mark.slow
+def test_a_node_that_was_given_up_and_speaks_again_has_what_it_missed_judged_again(
+    spark: "SparkSession", tmp_path: Path
+) -> None:
+    followed = faulty(spark, tmp_path)
+    followed.growing.grow(BEGAN_US + 6_000_000, leave_out="b-1-0")
+    followed.take()
+    followed.growing.grow(BEGAN_US + 14_000_000, leave_out="b-1-0")
+    followed.take()
+    followed.end()
+    alerts = [*followed.alerts]
+    assert {row["name"] for row in alerts if row["kind"] == "silent"} >= {"a", "p"}
+    followed.growing.grow(followed.growing.times[-1])
+    followed.take()
+    silent = [(row["run"], row["name"], row["state"]) for row in followed.alerts if row["kind"] == "silent"]
+    assert sorted(silent[len(silent) // 2 :]) == sorted(
+        (run, name, "over") for run, name, _ in silent[: len(silent) // 2]
+    )
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed, tmp_path / "audit")
+
+
+@pytest.mark.slow
+def test_all_stories_in_pieces_come_to_what_the_audit_says(spark: "SparkSession", tmp_path: Path) -> None:
+    stories = {name: story for name, (story, _) in (STORIES | ASKED).items()} | WILD | FILTERED
+    for name, story in stories.items():
+        write_story(tmp_path / "finished", name, story)
+    followed = Followed(spark, Growing(tmp_path / "finished", tmp_path / "traces"), tmp_path / "out")
+    in_pieces(followed, 3)
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed, tmp_path / "audit")
