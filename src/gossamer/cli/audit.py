@@ -34,6 +34,7 @@ COUNTS = {
     "in_doubt": "doubt",
     "duplicates": "twice",
 }
+DEADLINE_S = 30.0
 WIDE = 100
 "Columns of a terminal that has room for the median latency too."
 
@@ -59,10 +60,8 @@ WIDE = 100
     "--deadline",
     "deadline_s",
     type=click.FloatRange(min=1),
-    default=30.0,
-    show_default=True,
     metavar="SECONDS",
-    help="With --follow: when what has not come is missing, and who says nothing is silent.",
+    help="With --follow: when what has not come is missing, and who says nothing is silent; default 30.",
 )
 @on_spark
 @click.option("--json", "as_json", is_flag=True, help="The verdict as JSON.")
@@ -73,7 +72,7 @@ def command(
     passphrase_file: Path | None,
     following: bool,
     for_s: float | None,
-    deadline_s: float,
+    deadline_s: float | None,
     where: Where,
     as_json: bool,
 ) -> None:
@@ -92,11 +91,11 @@ def command(
     if following:
         showing = Showing(console, out, f"gossamer audit {traces.name} --follow --out {out.name}", as_json)
         with following_in(traces, out), starting_spark(console, where) as spark:
-            seen = follow(spark, traces, out, deadline_s, for_s, unlock, showing)
+            seen = follow(spark, traces, out, deadline_s or DEADLINE_S, for_s, unlock, showing)
             if not seen.over:
                 sys.exit(EXIT_CODES[seen.result])
-    elif for_s is not None:
-        raise Misuse("--for says how long to --follow: give both, or neither")
+    elif for_s is not None or deadline_s is not None:
+        raise Misuse("--for and --deadline say how to --follow: give that too, or neither of them")
     with opened(traces, out) as case:
         where.brief = case.brief
         with starting_spark(console, where) as spark:

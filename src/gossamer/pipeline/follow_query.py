@@ -11,11 +11,11 @@ import msgspec
 from msgspec import Struct
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j has no types
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, is_remote
 from pyspark.sql.streaming.query import StreamingQuery
 
 from gossamer import __version__
-from gossamer.core.errors import TransportDown
+from gossamer.core.errors import Misuse, TransportDown
 from gossamer.pipeline.audit import Unlock
 from gossamer.pipeline.audit_verdict import Result, judge
 from gossamer.pipeline.background import cause
@@ -136,6 +136,8 @@ def followed(
     spark: SparkSession, traces: Path, out: Path, deadline_us: int, unlock: Unlock | None = None
 ) -> Iterator[Live]:
     """For as long as a block. What an earlier block of the same traces has read into `out` is not read again."""
+    if is_remote():
+        raise Misuse("a network cannot be followed over Spark Connect: use --master local[*] or spark://host:port")
     store, news = store_for(traces, out), threading.Event()
     own = in_one_task(spark)
     own.dataSource.register(FollowedTraces)

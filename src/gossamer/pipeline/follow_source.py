@@ -20,7 +20,7 @@ from pyspark.sql.types import StructType
 
 from gossamer.core.errors import GossamerError
 from gossamer.core.trace import Head, Row
-from gossamer.pipeline.traces import SCHEMA, TASK_BYTES, as_kept, find_segments, fits, table_of
+from gossamer.pipeline.traces import SCHEMA, TASK_BYTES, find_segments, read_to_end, table_of
 from gossamer.wire.segment import OPEN, SEALED, PieceReader, Place
 
 HEAD, MORE, PROBLEM = "head", "more", "problem"
@@ -31,6 +31,8 @@ BATCH_BYTES = 32 * 2**20
 "Of segments, in one batch, shared out among those that have grown."
 SHARE_BYTES = 64 * 2**10
 "Of each at least."
+ROWS = 10_000
+"In one batch of Arrow's."
 Offset = dict[str, Any]
 
 
@@ -126,25 +128,23 @@ class TraceStream(DataSourceStreamReader):
     def rows(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         reader = PieceReader(self.path(piece.stem), Place(piece.at, piece.damaged), piece.end)
         try:
-            rows = [row for record in reader for row in record]
+            head, table, problem = read_to_end(reader)
         except (GossamerError, OSError) as wrong:
             yield from signs(Head("", 0), (PROBLEM, f"{piece.stem}: {wrong}", None))
             return
-        fitting = [as_kept(reader.head, row) for row in rows if fits(row)]
-        problem = reader.problem
-        if len(fitting) < len(rows):
-            problem = f"{len(rows) - len(fitting)} rows hold numbers that cannot be and are left out"
-        yield from table_of(reader.head, fitting).to_batches()
+        yield from table.to_batches(ROWS)
         if not piece.at:
-            yield from signs(reader.head, (HEAD, msgspec.json.encode(reader.head).decode(), None))
-        yield from signs(reader.head, (MORE, None, int(piece.more)))
+            yield from signs(head, (HEAD, msgspec.json.encode(head).decode(), None))
+        yield from signs(head, (MORE, None, int(piece.more)))
         if problem:
-            yield from signs(reader.head, (PROBLEM, f"{piece.stem}: {problem}", None))
+            yield from signs(head, (PROBLEM, f"{piece.stem}: {problem}", None))
 
 
 def signs(head: Head, *told: tuple[str, str | None, int | None]) -> Iterator[pa.RecordBatch]:
     rows = [Row(-1, 0, kind, detail=detail, bytes=number) for kind, detail, number in told]  # type: ignore[arg-type]
-    yield from table_of(head, rows).to_batches()
+    table = table_of(head, rows)
+    assert table is not None
+    yield from table.to_batches()
 
 
 def stem_of(file: str) -> str:

@@ -194,7 +194,11 @@ def convert(source: Source, store: Path) -> Converted:
 
 def read_segment(source: Source) -> tuple[Head, pa.Table, str | None]:
     """Its rows as far as they are whole, and what was left out and why."""
-    reader = SegmentReader(Path(source.path))
+    return read_to_end(SegmentReader(Path(source.path)))
+
+
+def read_to_end(reader: SegmentReader) -> tuple[Head, pa.Table, str | None]:
+    """The same, of whatever it is that this reads."""
     rows = [row for record in reader for row in record]
     table, problem = table_of(reader.head, rows), reader.problem
     if table is None:  # to ask every row takes longer than all else
