@@ -21,7 +21,7 @@ OPEN, SEALED = ".open", ".segment"
 "How the name of a file ends that is being written, and of one that is finished."
 RECORD_BYTES_MAX = 64 * 2**20
 "A length above this is damage, not a record."
-DAMAGED_MAX = 2
+HOPELESS = 2
 ROWS_MAX = 20_000
 "Rows of one record: a tick that has more writes several, so that none comes near the limit of a record."
 
@@ -77,7 +77,7 @@ class RecordReader:
     def _records(self, file: BinaryIO) -> Iterator[bytes]:
         """Contents of the whole records from here on. One damaged record is passed over; after a second in a row, or a
         length that cannot be, nothing tells where the next would begin."""
-        while self.damaged < DAMAGED_MAX and (self.end is None or file.tell() < self.end):
+        while self.damaged < HOPELESS and (self.end is None or file.tell() < self.end):
             prefix = file.read(_PREFIX.size)
             if not prefix:
                 return
@@ -88,7 +88,7 @@ class RecordReader:
             length, crc = _PREFIX.unpack(prefix)
             if not 0 < length <= RECORD_BYTES_MAX:
                 self.problem = f"damaged at byte {at}: the rest is left out"
-                self.damaged = DAMAGED_MAX
+                self.damaged = HOPELESS
                 return
             content = file.read(length)
             self.bytes_read = file.tell()
@@ -99,7 +99,7 @@ class RecordReader:
             self.whole = self.bytes_read
             if crc32(content) != crc:
                 self.damaged += 1
-                left_out = "a record is" if self.damaged < DAMAGED_MAX else "the rest is"
+                left_out = "a record is" if self.damaged < HOPELESS else "the rest is"
                 self.problem = f"damaged at byte {at}: {left_out} left out"
                 continue
             self.damaged = 0
@@ -170,7 +170,7 @@ class PieceReader(SegmentReader):
                 return Place()
             for _ in self._part(file):
                 pass
-            more = self.damaged < DAMAGED_MAX and self._stop <= self.whole < self.path.stat().st_size
+            more = self.damaged < HOPELESS and self._stop <= self.whole < self.path.stat().st_size
             return Place(self.whole, self.damaged, more)
 
     def _part(self, file: BinaryIO) -> Iterator[bytes]:
