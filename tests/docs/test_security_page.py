@@ -121,6 +121,7 @@ NO_LIMITS = {
     "wire.proof.ROOT": "a spot in a tree",
     "live.keys.auditing.NONCE": "what the cipher takes",
     "wire.values.LENGTH": "how attributes are written",
+    "wire.segment.HOPELESS": "damaged records in a row, after which nobody knows where the next begins",
 }
 
 

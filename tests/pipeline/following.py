@@ -93,17 +93,20 @@ class Followed:
 
     @property
     def topics(self) -> list[dict[str, Any]]:
-        return Totals(self.store).read(self.store.latest().batch)
-
-    def table(self, name: str) -> list[dict[str, Any]]:
-        slices = [
-            self.store.slice(batch) / name
-            for batch, _ in self.store.slices(self.store.latest().batch)
-            if batch not in self.store.latest().retired
-        ]
-        return [row for slice in slices for file in slice.glob("part-*") for row in pq.read_table(file).to_pylist()]
+        return topics_of(self.store)
 
     @property
     def alerts(self) -> Iterator[dict[str, Any]]:
         for file in sorted((self.out / "alerts.parquet").glob("part-*")):
             yield from pq.read_table(file).to_pylist()
+
+
+def topics_of(store: Store) -> list[dict[str, Any]]:
+    return Totals(store).read(store.latest().batch)
+
+
+def table_of(store: Store, name: str) -> list[dict[str, Any]]:
+    """Of all events that are closed."""
+    done = store.latest()
+    slices = [store.slice(batch) / name for batch, _ in store.slices(done.batch) if batch not in done.retired]
+    return [row for slice in slices for file in slice.glob("part-*") for row in pq.read_table(file).to_pylist()]

@@ -42,8 +42,11 @@ class Reading:
         return [row["seq"] for row in self.batch() if row["kind"] not in SIGNS]
 
     def signs(self) -> list[tuple[str, Any]]:
-        return [(row["kind"], row["bytes"] if row["kind"] == MORE else row["detail"])
-                for row in self.batch() if row["kind"] in (MORE, PROBLEM)]
+        return [
+            (row["kind"], row["bytes"] if row["kind"] == MORE else row["detail"])
+            for row in self.batch()
+            if row["kind"] in (MORE, PROBLEM)
+        ]
 
 
 def record(*numbers: int) -> bytes:
@@ -104,7 +107,9 @@ def test_no_file_is_read_ahead_of_the_others(tmp_path: Path) -> None:
     assert rounds > 1
 
 
-def test_a_segment_that_cannot_be_read_is_named_once_and_one_that_is_gone_before_it_was_read_too(tmp_path: Path) -> None:
+def test_a_segment_that_cannot_be_read_is_named_once_and_so_is_one_that_is_gone(
+    tmp_path: Path,
+) -> None:
     reading = Reading(tmp_path)
     add(tmp_path / "new-1-0.segment", opening(Head("net", 7, version=99)) + record(0))
     assert ["newer version" in said for _, said in reading.signs()] == [True]

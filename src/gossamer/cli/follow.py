@@ -79,13 +79,13 @@ def follow(
     ):
         with contextlib.suppress(KeyboardInterrupt):
             watch(live, end, showing)
-        last = live.last
+        last = live.now()
     showing.end(last)
     return last
 
 
 def watch(live: Live, end: float | None, showing: Showing) -> None:
-    while not live.last.over and (end is None or time.monotonic() < end):
+    while not live.over and (end is None or time.monotonic() < end):
         if seen := live.look():
             showing.change(seen)
         showing.line()

@@ -116,8 +116,12 @@ class Live:
         return None if same else now
 
     @property
-    def last(self) -> Seen:
-        return self._last or seen(self.store, self.store.latest())
+    def over(self) -> bool:
+        return self._last is not None and self._last.over
+
+    def now(self) -> Seen:
+        """What there is to say, whether it was said or not."""
+        return seen(self.store, self.store.latest())
 
     def stop(self) -> None:
         with contextlib.suppress(PySparkException, Py4JError):

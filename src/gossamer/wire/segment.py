@@ -22,6 +22,7 @@ OPEN, SEALED = ".open", ".segment"
 RECORD_BYTES_MAX = 64 * 2**20
 "A length above this is damage, not a record."
 HOPELESS = 2
+"Damaged records in a row: nothing tells where the next would begin."
 ROWS_MAX = 20_000
 "Rows of one record: a tick that has more writes several, so that none comes near the limit of a record."
 
