@@ -1,6 +1,6 @@
 """Traces that grow piece by piece, followed without a query: each piece is a batch, as Spark would make it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,10 +26,10 @@ FAULTS = ("missing", "parasites", "duplicates")
 class Growing:
     """Finished traces, written once more as their nodes would: a record per row, so far as time has come."""
 
-    def __init__(self, finished: Path, folder: Path) -> None:
+    def __init__(self, finished: Path, folder: Path, runs: Sequence[str] = ("*",)) -> None:
         self.folder = folder
         self.files = {}
-        for path in sorted(finished.rglob("*-*.*")):
+        for path in sorted(path for run in runs for path in finished.glob(f"{run}/*-*.*")):
             reader = SegmentReader(path)
             rows = [row for record in reader for row in record]
             self.files[path.relative_to(finished)] = (reader.head, rows)

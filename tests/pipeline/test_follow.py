@@ -1,6 +1,7 @@
 """Following a network says, once all is there, what the audit says of the finished traces, row by row."""
 
 import shutil
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,6 +10,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from gossamer.pipeline import audit, follow
 from gossamer.pipeline.audit import audit_folder
 from gossamer.pipeline.audit_pairs import KEY
 from gossamer.pipeline.desk import Desk
@@ -23,6 +25,8 @@ from pipeline.wild_stories import FILTERED, WILD
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+    from pipeline.audited import Audited
 
 pytestmark = pytest.mark.spark
 
@@ -56,18 +60,23 @@ FAULTY = {
     "doubled": CALM.replace("b 5.2 deliver .x p:1 hops=2", "b 5.2 deliver .x p:1 hops=2\nb 5.4 deliver .x p:1 hops=2"),
     "unasked": CALM.replace("c 8 alive", "c 8 deliver .x p:1 hops=3"),
 }
+SOME = ("lost, doubled and given to the wrong one", "missing", "parasite hidden")
 OF_EVENTS = (
     *("topic", "published_us", "promised", "heard", "values", "expected", "delivered", "missing", "in_doubt"),
     *("unmatched", "duplicates", "latency_us_max", "hops_max"),
 )
 
 
-def same(store: Store, out: Path) -> None:
-    """As the audit that wrote there."""
-    assert topics(topics_of(store)) == topics(read_table(out, "per_topic"))
-    assert events(table_of(store, "events")) == events(read_table(out, "events"))
+def same(store: Store, out: Path, runs: Sequence[str] = ()) -> None:
+    """As the audit that wrote there, about these runs or all there are."""
+
+    def audited(name: str) -> list[dict[str, Any]]:
+        return [row for row in read_table(out, name) if not runs or row["run"] in runs]
+
+    assert topics(topics_of(store)) == topics(audited("per_topic"))
+    assert events(table_of(store, "events")) == events(audited("events"))
     for table in FAULTS:
-        assert rows(table_of(store, table), *OF_FAULTS[table]) == rows(read_table(out, table), *OF_FAULTS[table])
+        assert rows(table_of(store, table), *OF_FAULTS[table]) == rows(audited(table), *OF_FAULTS[table])
 
 
 def topics(table: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -100,21 +109,56 @@ def in_pieces(followed: Followed, pieces: int) -> None:
         growing.grow(growing.times[len(growing.times) * piece // pieces - 1])
         while followed.take():
             pass
-    followed.end()
 
 
-def test_a_faulty_run_that_comes_in_pieces_is_judged_as_if_it_came_at_once(
-    spark: "SparkSession", tmp_path: Path
+def test_runs_that_come_in_pieces_are_judged_as_if_they_came_at_once(
+    spark: "SparkSession", audited: "Audited", tmp_path: Path
 ) -> None:
-    followed = faulty(spark, tmp_path)
+    followed = Followed(spark, Growing(audited.traces, tmp_path / "traces", SOME), tmp_path / "out")
     in_pieces(followed, 2)
-    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
-    same(followed.store, tmp_path / "audit")
+    same(followed.store, audited.out, SOME)
     faults = [row for row in followed.alerts if row["kind"] in ("missing", "parasite", "duplicate")]
-    assert [(row["run"], row["kind"], row["state"], row["name"]) for row in faults] == [
-        ("doubled", "duplicate", "raised", "b"),
-        ("lost", "missing", "raised", "b"),
-        ("unasked", "parasite", "raised", "c"),
+    assert Counter((row["run"], row["kind"], row["state"]) for row in faults) == {
+        (SOME[0], "missing", "raised"): 1,
+        (SOME[0], "parasite", "raised"): 2,
+        (SOME[0], "duplicate", "raised"): 1,
+        (SOME[1], "missing", "raised"): 7,
+        (SOME[2], "parasite", "raised"): 3,
+    }
+
+
+@pytest.mark.slow
+def test_many_tasks_say_the_same_as_one(
+    spark: "SparkSession", audited: "Audited", tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (audit, follow):
+        monkeypatch.setattr(module, "ROWS_FOR_ONE_TASK", 0)
+    followed = Followed(spark, Growing(audited.traces, tmp_path / "traces", SOME), tmp_path / "out")
+    in_pieces(followed, 2)
+    same(followed.store, audited.out, SOME)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("spread", ["camcast", "dispatch"])
+def test_a_town_with_faults_is_judged_while_it_lives_as_after_it(
+    spark: "SparkSession", audited: "Audited", tmp_path: Path, spread: str
+) -> None:
+    town = [f"town {spread}"]
+    followed = Followed(spark, Growing(audited.traces, tmp_path / "traces", town), tmp_path / "out")
+    in_pieces(followed, 4)
+    followed.end()
+    same(followed.store, audited.out, town)
+
+
+@pytest.mark.slow
+def test_an_alert_names_who_where_and_what(spark: "SparkSession", tmp_path: Path) -> None:
+    followed = faulty(spark, tmp_path)
+    in_pieces(followed, 3)
+    faults = [row for row in followed.alerts if row["kind"] in ("missing", "parasite", "duplicate")]
+    assert [(row["run"], row["kind"], row["state"], row["name"], row["publisher"], row["topic"]) for row in faults] == [
+        ("doubled", "duplicate", "raised", "b", "p", ".x"),
+        ("lost", "missing", "raised", "b", "p", ".x"),
+        ("unasked", "parasite", "raised", "c", "p", ".x"),
     ]
 
 
@@ -197,5 +241,6 @@ def test_all_stories_in_pieces_come_to_what_the_audit_says(spark: "SparkSession"
         write_story(tmp_path / "finished", name, story)
     followed = Followed(spark, Growing(tmp_path / "finished", tmp_path / "traces"), tmp_path / "out")
     in_pieces(followed, 3)
+    followed.end()
     audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
     same(followed.store, tmp_path / "audit")
