@@ -94,11 +94,12 @@ def watch(live: Live, end: float | None, showing: Showing) -> None:
 
 def table_of(seen: Seen) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    for head in ("topic", *COUNTS.values(), "p99 ms"):
-        table.add_column(head, justify="left" if head == "topic" else "right", no_wrap=True)
+    heads = [*(["run"] if len({row["run"] for row in seen.topics}) > 1 else []), "topic"]
+    for head in (*heads, *COUNTS.values(), "p99 ms"):
+        table.add_column(head, justify="left" if head in heads else "right", no_wrap=True)
     for row in seen.topics:
         p99 = "–" if row["latency_us_p99"] is None else f"{row['latency_us_p99'] / 1e3:,.1f}"
-        table.add_row(Text(str(row["topic"])), *(f"{row[name]:,}" for name in COUNTS), p99)
+        table.add_row(*(Text(str(row[head])) for head in heads), *(f"{row[name]:,}" for name in COUNTS), p99)
     return table
 
 
@@ -115,5 +116,9 @@ def asides(seen: Seen) -> str:
 
 
 def alert_of(row: dict[str, Any]) -> str:
-    about = f": event {row['event']} of {row['publisher']} ({row['topic']})" if row["event"] else ""
+    about = f": event {number_of(row)} of {row['publisher']} ({row['topic']})" if row["event"] else ""
     return f"{row['kind']} {row['state']}: {row['name']}{about}"
+
+
+def number_of(row: dict[str, Any]) -> str:
+    return str(row["event"]).rpartition("-")[2]
