@@ -143,11 +143,23 @@ def test_many_tasks_say_the_same_as_one(
 def test_a_town_with_faults_is_judged_while_it_lives_as_after_it(
     spark: "SparkSession", audited: "Audited", tmp_path: Path, spread: str
 ) -> None:
-    town = [f"town {spread}"]
-    followed = Followed(spark, Growing(audited.traces, tmp_path / "traces", town), tmp_path / "out")
+    growing = Growing(audited.traces, tmp_path / "traces", [f"town {spread}"])
+    followed = Followed(spark, growing, tmp_path / "out")
     in_pieces(followed, 4)
     followed.end()
-    same(followed.store, audited.out, town)
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed.store, tmp_path / "audit")
+
+
+@pytest.mark.slow
+def test_a_filter_that_comes_when_all_is_judged_says_more_of_what_was(spark: "SparkSession", tmp_path: Path) -> None:
+    asks = CALM.replace("c 25 stop", "c 22 subscribe .x detail=k>1\nc 25 stop")
+    write_story(tmp_path / "finished", "asked late", asks)
+    followed = Followed(spark, Growing(tmp_path / "finished", tmp_path / "traces"), tmp_path / "out")
+    in_pieces(followed, 3)
+    audit_folder(spark, tmp_path / "traces", tmp_path / "audit")
+    same(followed.store, tmp_path / "audit")
+    assert [row["untold"] for row in followed.topics] == [2]
 
 
 @pytest.mark.slow

@@ -79,6 +79,8 @@ def follow(
     ):
         with contextlib.suppress(KeyboardInterrupt):
             watch(live, end, showing)
+        if seen := live.look():
+            showing.change(seen)
         last = live.now()
     showing.end(last)
     return last

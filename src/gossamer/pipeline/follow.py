@@ -17,6 +17,7 @@ from time import monotonic
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 from pyspark.sql import DataFrame, SparkSession
@@ -178,7 +179,9 @@ class Step:
         since = self.changed_since()
         back = {(run, node) for run, node, _ in self.lives.keys() - {life.life for life in self.before.lives}}
         back &= {*self.before.unpromised}
-        late = self.find_late()
+        late, self.after.asked = self.find_late(), sorted(asked := self.find_asked())
+        if asked != {*self.before.asked}:  # rare, and about all events of a topic, in all runs
+            return [batch for batch, _ in self.store.slices(self.before.batch)]
         if not (back or late or any(at <= self.before.closed_until.get(run, -1) for run, at in since.items())):
             return []
         return [
@@ -191,6 +194,11 @@ class Step:
             or back.intersection(about.unpromised)
             or any(about.holds(*event) for event in late)
         ]
+
+    def find_asked(self) -> set[str]:
+        standing = pq.read_table(self.state / STANDING, columns=["kind", "topic", "detail"])
+        asking = (pc.field("kind") == "subscribe") & pc.field("detail").is_valid()
+        return {*standing.filter(asking)["topic"].to_pylist()} - {None}
 
     def changed_since(self) -> dict[str, int]:
         """From when on lives of a run may be other than they were: the first new row of one, or where it seemed to have

@@ -67,6 +67,8 @@ class Memory(Struct):
     "The highest number of an event that was closed, for each run, publisher and incarnation."
     unpromised: list[tuple[str, int]] = []
     "Publishers of events that the network does not owe, unless they come back."
+    asked: list[str] = []
+    "Topics that filters ask for: only of their events it is told whether attributes are known."
     retired: list[int] = []
     "Slices that were opened again: the next batch need not find them."
     open_rows: int = 0
