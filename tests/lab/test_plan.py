@@ -149,7 +149,7 @@ def test_waves_are_cut_by_how_long_the_last_ones_took_and_hold_rows_of_one_kind(
     now = [0.0]
     waves = Waves(cut, 2, lambda: now[0])
     first = waves.take()
-    assert sum(map(work_s, first)) == pytest.approx(2 * plan.FIRST_WAVE_S, rel=0.2)
+    assert 0 <= sum(map(work_s, first)) - 2 * plan.FIRST_WAVE_S < work_s(first[-1])
     now[0] = 2 * plan.FIRST_WAVE_S  # twice as long as was thought
     waves.done(first)
     assert sum(map(work_s, waves.take())) == pytest.approx(

@@ -62,4 +62,4 @@ def test_larger_runs_are_expected_to_cost_more() -> None:
         assert memory_bytes(point(more, engine="kernel")) > memory_bytes(kernel)
     assert trial_s(point({"recovery.method": "none"}, engine="kernel")) < trial_s(kernel)
     made = points(small(sweep={"network.loss": [0.1, 0.2]}), SOURCE)
-    assert estimate(made, ()).trials == 4
+    assert estimate(made, {}).trials == 4

@@ -10,7 +10,7 @@ pytest.importorskip("pyspark")
 from gossamer.core.errors import Misuse, SpecError
 from gossamer.pipeline import audit
 from gossamer.pipeline.audit_case import opened
-from gossamer.pipeline.desk import Desk
+from gossamer.pipeline.desk import Desk, still_active, with_settings
 from gossamer.pipeline.results import read_table
 from pipeline.audit_stories import STORIES
 from pipeline.stories import write_story
@@ -109,3 +109,17 @@ def test_a_damaged_file_of_rows_is_named_with_what_to_do(spark: "SparkSession", 
         audit.audit_folder(spark, tmp_path / "traces", tmp_path / "out")
     victim.write_bytes(b"PAR1 and no more")  # this one is known to be of no use
     assert audit.audit_folder(spark, tmp_path / "traces", tmp_path / "out").holds
+
+
+def test_the_callers_session_is_the_active_one_afterwards(spark: "SparkSession") -> None:
+    """Spark looks data sources up there: those that the caller registered would not be found any more."""
+
+    def active() -> str | None:
+        session = type(spark).getActiveSession()
+        return session.conf.get("gossamer.mine", None) if session else None
+
+    own = with_settings(spark, {"gossamer.mine": "yes"})
+    with still_active(spark):
+        own.createDataFrame([(1,)], "a int")
+        assert active() == "yes"
+    assert active() is None

@@ -5,6 +5,8 @@ import time
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
+from gossamer.cli.console import SafeConsole
+
 LINE_S = 30.0
 "Between two lines."
 
@@ -16,7 +18,7 @@ class Telling:
         columns = [TextColumn("{task.description}"), BarColumn()]
         columns += [MofNCompleteColumn(), TimeRemainingColumn()] if counted else [TimeElapsedColumn()]
         self.bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
-        self.lines = Console(stderr=True) if not console.is_terminal else None
+        self.lines = SafeConsole(stderr=True) if not console.is_terminal else None
         self.what, self.total, self.told_at = what, total, time.monotonic()
         self.task = self.bar.add_task(what, total=total)
 

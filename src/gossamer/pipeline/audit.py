@@ -30,7 +30,7 @@ from gossamer.pipeline.audit_pairs import (
 from gossamer.pipeline.audit_recovery import by_gap_topic, count_recovered, draw_recovery, list_gaps, list_recovered
 from gossamer.pipeline.audit_told import naming_damage, read_told
 from gossamer.pipeline.audit_verdict import Verdict, conclude
-from gossamer.pipeline.desk import Desk, in_one_task, with_settings
+from gossamer.pipeline.desk import Desk, in_one_task, still_active, with_settings
 from gossamer.pipeline.results import read_columns, write_rows
 from gossamer.pipeline.traces import Skipped, convert_segments
 from gossamer.wire.values import Opener
@@ -87,7 +87,7 @@ def audit_case(spark: SparkSession, case: Case, say: Say = lambda step: None, un
     rows, heads = sum(each.rows for each in converted), [each.head for each in converted if each.head]
     own, opener = session_for(spark, rows), None if unlock is None else unlock(heads)
     desk = Desk(out / ".halfway", rows <= ROWS_FOR_ONE_TASK, case.digest(opener))
-    with naming_damage(case.found, store), desk:
+    with naming_damage(case.found, store), still_active(spark), desk:
         say("clocks")
         told = read_told(desk, own, case.found, converted, store)
         told, said = set_clocks(desk, told, heads)

@@ -1,8 +1,9 @@
 """Where a long calculation puts things down: frames worked out once and read from then on, until they are tables. One
 that was killed finds them there, and goes on with the first that is missing."""
 
+import contextlib
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -80,6 +81,16 @@ class Desk:
 def in_one_task(spark: SparkSession) -> SparkSession:
     """A session of the same Spark, with settings of its own, for what is too small to be worth a plan."""
     return with_settings(spark, ONE_TASK)
+
+
+@contextlib.contextmanager
+def still_active(spark: SparkSession) -> Iterator[None]:
+    """A session of our own becomes the thread's active one when it makes a frame of Python's rows, and Spark looks data
+    sources up in that. Afterwards it is this one, as before."""
+    try:
+        yield
+    finally:
+        spark.createDataFrame([], "nothing int")
 
 
 def with_settings(spark: SparkSession, settings: dict[str, str]) -> SparkSession:
