@@ -103,7 +103,7 @@ def test_larger_runs_are_expected_to_cost_more() -> None:
         assert memory_bytes(point(more)) > memory_bytes(here)
     assert trial_s(point({"workload.nodes": 6000, "params.view": 100})) < trial_s(point({"workload.nodes": 6000}))
     assert trial_s(point({"workload.nodes": 6000, "params.view": 0.01})) < trial_s(point({"workload.nodes": 6000}))
-    assert estimate(points(small(sweep={"workload.nodes": [40, 50]}), SOURCE), ()).trials == 4
+    assert estimate(points(small(sweep={"workload.nodes": [40, 50]}), SOURCE), {}).trials == 4
 
 
 # What the paper says, on sizes that take no time
