@@ -9,6 +9,7 @@ from pyspark.sql.types import StructType
 
 from gossamer.core.errors import Misuse
 from gossamer.live.config.tables import TraceConfig
+from gossamer.pipeline.desk import still_active
 from gossamer.pipeline.sink import sink
 from gossamer.pipeline.source_options import reading, writing
 from gossamer.pipeline.source_traces import TRACE_COLUMNS
@@ -24,7 +25,8 @@ PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 def table(spark: "SparkSession") -> "Iterator[SparkSession]":
     import gossamer.pipeline
 
-    spark.dataSource.register(gossamer.pipeline.Gossamer)
+    with still_active(spark):  # a test before may have left another session so
+        spark.dataSource.register(gossamer.pipeline.Gossamer)
     spark.conf.set(PUSHDOWN, "true")
     yield spark
     spark.conf.unset(PUSHDOWN)

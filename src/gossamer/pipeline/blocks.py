@@ -30,7 +30,7 @@ from gossamer.lab.plan import Chunk
 from gossamer.lab.studies.communities.tables import Communities
 from gossamer.lab.studies.communities.trials import Ran, of_blocks, plan_of, told
 from gossamer.lab.trial import point_id, rows_of, seed_of
-from gossamer.pipeline.desk import in_one_task
+from gossamer.pipeline.desk import in_one_task, still_active
 from gossamer.pipeline.jobs import cores_of
 from gossamer.pipeline.places import Place, literally
 
@@ -96,7 +96,8 @@ def run_in_blocks(spark: SparkSession, point: Point, run: int, source: str, fold
     for publication in spec.publications():
         event = folder / f"event-{publication.sequence}"
         news(f"run {run}, event {publication.sequence}")
-        counts = spread(spark, plan_of(spec, publication, seed), event, news)
+        with still_active(spark):
+            counts = spread(spark, plan_of(spec, publication, seed), event, news)
         found.append(of_blocks(spec, setting, publication, 0, counts.tolist()))
     return rows_of(point, [run], source, told(spec, setting, found))
 
